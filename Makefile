@@ -1,0 +1,26 @@
+VENV   ?= .venv
+PYTHON ?= python3
+PY     := $(VENV)/bin/python
+
+.PHONY: demo test lint clean
+
+# The main job: six methods compared on digits with 40 % wrong labels.
+demo: $(VENV)/.ready
+	$(PY) -m labelnoise train
+
+# Linter, type checker and every test.
+test: lint
+	$(PY) -m pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.ready
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+$(VENV)/.ready: pyproject.toml constraints.txt requirements-dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

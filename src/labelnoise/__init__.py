@@ -1,0 +1,3 @@
+"""Learning when the training labels are partly wrong."""
+
+__version__ = "0.1.0"

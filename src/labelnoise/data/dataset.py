@@ -1,0 +1,204 @@
+"""A labelled data set that has been checked, its stratified split, and the registry of data sets by name."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from labelnoise.config import Split
+from labelnoise.errors import InputError
+from labelnoise.registry import Registry
+from labelnoise.rng import uniforms
+
+Array = Tensor | NDArray[Any]
+
+MOST_NUMBERED_CLASSES = 100_000  # labels above it are identifiers or targets of a regression, given by mistake
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Inputs with the labels they were given and, where known, the true ones; classes are carried by name."""
+
+    name: str
+    x: Tensor  # (N, ...) floats, or uint8 pixels
+    y_given: Tensor  # (N,) int64, possibly wrong
+    y_true: Tensor | None  # (N,) int64
+    classes: tuple[str, ...]
+    ids: tuple[str, ...] = ()  # row numbers unless given
+
+    def __post_init__(self) -> None:
+        _check_inputs(self.name, self.x)
+        if not self.ids:
+            object.__setattr__(self, "ids", tuple(map(str, range(len(self)))))
+        for name in ("y_given", "y_true", "ids"):
+            _check_length(name, getattr(self, name), len(self))
+        _check_classes(self.classes)
+        _check_labels("y_given", self.y_given, len(self.classes))
+        if self.y_true is not None:
+            _check_labels("y_true", self.y_true, len(self.classes))
+        if (self.y_given == self.y_given[0]).all():
+            only = self.classes[int(self.y_given[0])]
+            raise InputError(f"y_given holds only class {only!r}; at least two classes must occur")
+        _check_unique("id", self.ids)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        x: Array,
+        y: Array,
+        *,
+        y_true: Array | None = None,
+        classes: Sequence[str] | None = None,
+        ids: Sequence[str] = (),
+        name: str = "data",
+    ) -> "Dataset":
+        """From arrays or tensors: uint8 stays, other inputs become float32; without names classes are 0 to max(y)."""
+        labels = _integers("y", y)
+        true = None if y_true is None else _integers("y_true", y_true)
+        names = _numbered(labels) if classes is None else tuple(classes)
+        return cls(name, _inputs(x), labels, true, names, tuple(ids))
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one input."""
+        return tuple(self.x.shape[1:])
+
+    @property
+    def noise_rate(self) -> float | None:
+        """The realised share of wrong labels, or None where the truth is unknown."""
+        return None if self.y_true is None else (self.y_given != self.y_true).double().mean().item()
+
+
+class Splits(NamedTuple):
+    """Row numbers of the three parts, each in ascending order."""
+
+    train: Tensor
+    validation: Tensor
+    test: Tensor
+
+
+def split(dataset: Dataset, fractions: Split, seed: int) -> Splits:
+    """Cut the rows in three, stratified by given label; a class with three rows or more is in every part.
+
+    Of a rarer class the first row goes to train. Each class gives its share rounded down or up, whichever keeps the sum
+    over the classes so far closer to the asked one.
+    """
+    order = torch.from_numpy(np.argsort(uniforms(len(dataset), seed, "split"), kind="stable"))
+    labels = dataset.y_given[order]
+    sizes = torch.bincount(labels, minlength=len(dataset.classes)).tolist()
+    parts: tuple[list[Tensor], ...] = ([], [], [])
+    for label, counts in enumerate(_counts(sizes, fractions)):
+        for part, rows in zip(parts, torch.split(order[labels == label], counts), strict=True):
+            part.append(rows)
+    splits = Splits(*(torch.cat(part).sort().values for part in parts))
+    for name, rows in zip(Splits._fields, splits, strict=True):
+        if not len(rows):
+            raise InputError(f"the {name} part of data set {dataset.name!r} is empty; {len(dataset)} rows are too few")
+    return splits
+
+
+Builder = Callable[[int], Dataset]
+DATASETS: Registry[Builder] = Registry("data set")
+
+
+def load(name: str, seed: int) -> Dataset:
+    """The registered data set of this name; the seed matters to generated ones only."""
+    return DATASETS.get(name)(seed)
+
+
+def _counts(sizes: Sequence[int], fractions: Split) -> Iterator[list[int]]:
+    # rows for train, validation and test, class by class
+    owed_validation = owed_test = 0.0
+    for size in sizes:
+        least = int(size >= 3)
+        owed_validation += size * fractions.validation
+        owed_test += size * fractions.test
+        validation = _rounded(size * fractions.validation, owed_validation, least, size - 1 - least)
+        test = _rounded(size * fractions.test, owed_test, least, size - 1 - validation)
+        owed_validation -= validation
+        owed_test -= test
+        yield [size - validation - test, validation, test]
+
+
+def _rounded(share: float, owed: float, least: int, most: int) -> int:
+    # what is owed, as far as the class's own share rounded down or up, and then the bounds, allow
+    near = min(max(round(owed), math.floor(share)), math.ceil(share))
+    return max(least, min(near, most))
+
+
+def _numbered(labels: Tensor) -> tuple[str, ...]:
+    most = int(labels.max()) if len(labels) else 0
+    if most > MOST_NUMBERED_CLASSES:
+        row = int(labels.argmax())
+        raise InputError(f"y holds {most} in row {row}, too large for a class; number the classes from 0")
+    return tuple(map(str, range(most + 1)))
+
+
+def _numeric(name: str, values: Any) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{name} must hold numbers, not {array.dtype}; encode it first")
+    return array
+
+
+def _inputs(x: Array) -> Tensor:
+    if isinstance(x, Tensor):
+        return x if x.dtype == torch.uint8 else x.float()
+    array = _numeric("x", x)
+    return torch.from_numpy(array.astype(np.uint8 if array.dtype == np.uint8 else np.float32, order="C"))
+
+
+def _integers(name: str, y: Array) -> Tensor:
+    if isinstance(y, Tensor):
+        y = (y.double() if y.is_floating_point() else y).detach().cpu().numpy()
+    array = np.atleast_1d(_numeric(name, y))
+    if array.dtype.kind == "f":
+        odd = np.flatnonzero(array != np.floor(array))  # NaN differs from itself
+        where = f"row {odd[0]} holds {array.flat[odd[0]]:g}" if len(odd) else f"its type is {array.dtype}; convert it"
+        raise InputError(f"{name} must hold integers, but {where}")
+    return torch.from_numpy(array.astype(np.int64))
+
+
+def _check_inputs(name: str, x: Tensor) -> None:
+    if not x.numel():
+        raise InputError(f"data set {name!r} is empty, for x has shape {tuple(x.shape)}; give rows of two classes")
+    if x.ndim < 2:
+        raise InputError(f"x must have a row for each example, (N, ...), not shape {tuple(x.shape)}")
+    if not x.is_floating_point() and x.dtype != torch.uint8:
+        raise InputError(f"x must hold floats or uint8 pixels, not {x.dtype}; convert it with .float()")
+    if x.is_floating_point() and not (finite := x.isfinite().flatten(1).all(1)).all():
+        raise InputError(f"x holds NaN or infinity in row {int(finite.int().argmin())}; drop the row or fill it in")
+
+
+def _check_length(name: str, values: Sequence[str] | Tensor | None, rows: int) -> None:
+    if values is not None and len(values) != rows:
+        raise InputError(f"x has {rows} rows but {name} has {len(values)}; give one for each row")
+
+
+def _check_classes(classes: tuple[str, ...]) -> None:
+    if len(classes) < 2:
+        raise InputError(f"at least two classes are needed, but classes is {classes}")
+    _check_unique("class", classes)
+
+
+def _check_labels(name: str, y: Tensor, classes: int) -> None:
+    if y.dtype != torch.int64 or y.ndim != 1:
+        raise InputError(f"{name} must be a vector of int64, not {y.dtype} of shape {tuple(y.shape)}; convert it")
+    if (outside := (y < 0) | (y >= classes)).any():
+        row = int(outside.int().argmax())
+        raise InputError(f"{name} holds {int(y[row])} in row {row}; the {classes} classes are 0 to {classes - 1}")
+
+
+def _check_unique(kind: str, names: tuple[str, ...]) -> None:
+    (name, count), *_ = Counter(names).most_common(1)
+    if count > 1:
+        raise InputError(f"{kind} {name!r} occurs {count} times; each must be there once")

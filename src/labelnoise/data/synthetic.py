@@ -1,0 +1,63 @@
+"""Small data sets that need no download."""
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import torch
+
+from labelnoise.data.dataset import DATASETS, Array, Dataset
+from labelnoise.rng import Rng, hashed
+
+POINTS = 2000
+
+
+@DATASETS.register("digits")
+def digits(_: int) -> Dataset:
+    """1,797 handwritten digits, (1, 8, 8) on [0, 1]; the same whatever the seed."""
+    return _digits()
+
+
+@DATASETS.register("moons")
+def moons(seed: int) -> Dataset:
+    """Two interleaved half circles in the plane, blurred by a tenth of their radius."""
+    x, y = _sklearn().make_moons(POINTS, noise=0.1, random_state=_state(seed, "moons"))
+    return _true("moons", x, y, ("upper", "lower"))
+
+
+@DATASETS.register("circles")
+def circles(seed: int) -> Dataset:
+    """A circle and one of half its radius inside it, blurred by a twentieth of the outer radius."""
+    x, y = _sklearn().make_circles(POINTS, noise=0.05, factor=0.5, random_state=_state(seed, "circles"))
+    return _true("circles", x, y, ("outer", "inner"))
+
+
+@DATASETS.register("gaussians")
+def gaussians(seed: int) -> Dataset:
+    """Two narrow Gaussians in the plane, means -(1, 1) and (1, 1), covariance 0.01 I.
+
+    Lukasik et al. 2020, "Does label smoothing mitigate label noise?", Figure 5. That 5 % of the negatives are labelled
+    positive there is noise, T = [[0.95, 0.05], [0, 1]], and no part of the data.
+    """
+    y = torch.arange(POINTS) % 2
+    x = 0.1 * Rng(seed, "gaussians").normal(POINTS, 2) + (2 * y - 1)[:, None]
+    return _true("gaussians", x, y, ("negative", "positive"))
+
+
+@cache  # runs with different seeds share one copy of the images
+def _digits() -> Dataset:
+    digits = _sklearn().load_digits()
+    return _true("digits", digits.images[:, None] / 16, digits.target, tuple("0123456789"))
+
+
+def _sklearn() -> Any:
+    # late, for the import takes a second
+    return import_module("sklearn.datasets")
+
+
+def _state(seed: int, name: str) -> int:
+    return hashed(seed, name) % 2**32
+
+
+def _true(name: str, x: Array, y: Array, classes: tuple[str, ...]) -> Dataset:
+    return Dataset.from_arrays(x, y, y_true=y, classes=classes, name=name)

@@ -1,0 +1,148 @@
+"""The ways to execute one step for R runs: side by side, or packed into one mapped call; no method knows which."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_map
+
+from labelnoise.config import Optimiser
+from labelnoise.engine.lanes import Alone, Clock, Lane, Stacked, Tensors
+from labelnoise.methods.base import Method
+from labelnoise.types import Batch, DataSpec, Terms
+
+
+class Executor(ABC):
+    """R runs of one structure; everything that goes in or comes out has the run axis first."""
+
+    lanes: Sequence[Lane]
+
+    def __init__(self, methods: Sequence[Method], seeds: Sequence[int]) -> None:
+        self.methods, self.seeds = tuple(methods), tuple(seeds)
+        self.runs = len(self.seeds)
+
+    @abstractmethod
+    def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:
+        """Forward, backward and update of every run."""
+
+    @abstractmethod
+    def log_probs(self, x: Tensor, *, noisy: bool = False) -> Tensor:
+        """(R, B, K) from (R, B, ...)."""
+
+    @abstractmethod
+    def keep_best(self, better: Tensor) -> None:
+        """Remember the weights of the runs where `better` (R,) holds."""
+
+    @abstractmethod
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Put back what `state` gave; the stage must have been entered."""
+
+    @abstractmethod
+    def set_aux(self, aux: Mapping[str, Tensor]) -> None:
+        """Add to what objectives find in `ctx.aux`."""
+
+    def enter(self, index: int, optimiser: Optimiser) -> None:
+        """Begin a stage, with fresh optimisers."""
+        for lane in self.lanes:
+            lane.enter(index, optimiser)
+
+    def restart(self, index: int, names: Sequence[str]) -> None:
+        """Make these networks anew."""
+        for lane in self.lanes:
+            lane.restart(index, names)
+
+    def restore_best(self) -> None:
+        """Go back to the remembered weights."""
+        for lane in self.lanes:
+            lane.restore_best()
+
+    def state(self) -> Tensors:
+        """Everything that changes while training."""
+        states = [lane.state() for lane in self.lanes]
+        return {name: torch.cat([state[name] for state in states]) for name in states[0]}
+
+
+class Streams(Executor):
+    """Each run with its own state and its own step; R = 1 is the ordinary single run."""
+
+    def __init__(self, methods: Sequence[Method], spec: DataSpec, seeds: Sequence[int], like: Tensor) -> None:
+        super().__init__(methods, seeds)
+        self.lanes = [Alone([method], spec, [seed], like) for method, seed in zip(methods, seeds, strict=True)]
+
+    def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:
+        """One run after the other."""
+        terms = [lane.step(*_of_run((batch, peers, memory), r), clock) for r, lane in enumerate(self.lanes)]
+        stacked: Terms = tree_map(lambda *each: torch.stack(each), terms[0], *terms[1:])
+        return stacked
+
+    def log_probs(self, x: Tensor, *, noisy: bool = False) -> Tensor:
+        """One run after the other."""
+        return torch.stack([lane.log_probs(own, noisy=noisy) for lane, own in zip(self.lanes, x, strict=True)])
+
+    def keep_best(self, better: Tensor) -> None:
+        """Each run for itself."""
+        for lane, flag in zip(self.lanes, better, strict=True):
+            lane.keep_best(flag)
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Each run its own rows."""
+        for r, lane in enumerate(self.lanes):
+            lane.load({name: value[r : r + 1] for name, value in state.items()})
+
+    def set_aux(self, aux: Mapping[str, Tensor]) -> None:
+        """Each run its own rows."""
+        for r, lane in enumerate(self.lanes):
+            lane.aux |= {name: value[r] for name, value in aux.items()}
+
+
+class Packed(Executor):
+    """All runs as one mapped call over stacked state: fast for small networks."""
+
+    def __init__(self, methods: Sequence[Method], spec: DataSpec, seeds: Sequence[int], like: Tensor) -> None:
+        super().__init__(methods, seeds)
+        self.lane = Stacked(methods, spec, seeds, like)
+        self.lanes = [self.lane]
+
+    def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:
+        """All runs at once."""
+        return self.lane.step(batch, peers, memory, clock)
+
+    def log_probs(self, x: Tensor, *, noisy: bool = False) -> Tensor:
+        """All runs at once."""
+        return self.lane.log_probs(x, noisy=noisy)
+
+    def keep_best(self, better: Tensor) -> None:
+        """All runs at once."""
+        self.lane.keep_best(better)
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """All runs at once."""
+        self.lane.load(state)
+
+    def set_aux(self, aux: Mapping[str, Tensor]) -> None:
+        """All runs at once."""
+        self.lane.aux |= aux
+
+
+EXECUTORS: dict[str, type[Streams] | type[Packed]] = {"streams": Streams, "packed": Packed}
+
+
+def choose(net: nn.Module, runs: int, batch: int, device: torch.device) -> str:
+    """The faster executor for this network, by measurement (`benchmarks/packing.py`).
+
+    On a CPU packing saves the cost of calling small kernels, and a convolution with weights of its own per run loses;
+    on a GPU grouped convolutions still win for networks of LeNet's size.
+    """
+    weights = sum(param.numel() for param in net.parameters())
+    convolutions = any(isinstance(module, nn.modules.conv._ConvNd) for module in net.modules())
+    if runs == 1:
+        return "streams"
+    if device.type == "cpu":
+        return "packed" if not convolutions and weights * batch < 3e7 else "streams"
+    return "packed" if weights < 1e6 else "streams"
+
+
+def _of_run(tree: tuple[Batch, tuple[Batch, ...], Tensors], r: int) -> tuple[Batch, tuple[Batch, ...], Tensors]:
+    own: tuple[Batch, tuple[Batch, ...], Tensors] = tree_map(lambda tensor: tensor[r], tree)
+    return own

@@ -1,0 +1,225 @@
+"""The loop: stages, epochs, steps; it knows no method or executor by name, and no step waits for the device."""
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from labelnoise.config import Train
+from labelnoise.data.loader import Loader, batches
+from labelnoise.engine.checkpoint import Checkpointer
+from labelnoise.engine.evaluate import evaluate, training_probs
+from labelnoise.engine.executors import Executor
+from labelnoise.engine.lanes import Clock, Tensors
+from labelnoise.engine.optim import factor
+from labelnoise.errors import InputError
+from labelnoise.methods.base import Estimate, Method, Stage
+from labelnoise.types import Batch, DataSpec, Snapshot, Terms
+
+
+class Phase(NamedTuple):
+    """A stage with its epochs, counted over the whole training."""
+
+    number: int
+    stage: Stage
+    first: int
+    end: int
+
+
+class Position(NamedTuple):
+    """What comes next."""
+
+    phase: int = 0
+    epoch: int = 0
+    step: int = 0
+
+
+@dataclass(frozen=True)
+class EpochResult:
+    """What one epoch gave: measures of the runs that are still healthy, and where others failed."""
+
+    stage: str
+    epoch: int
+    measures: dict[int, dict[str, float]]  # by run
+    failed: dict[int, int]  # run -> step of this epoch at which its loss was no longer finite
+
+
+class Observer(Protocol):
+    """Who wants to know how a training goes."""
+
+    def stepped(self, epoch: int, step: int, steps: int) -> None:
+        """A step is done."""
+
+    def finished_epoch(self, result: EpochResult) -> None:
+        """An epoch is done and evaluated."""
+
+
+def phases(method: Method, epochs: int) -> list[Phase]:
+    """The stages of a method on a budget of epochs: shares, rounded, each at least one epoch."""
+    stages = method.stages()
+    if epochs < len(stages):
+        raise InputError(f"{epochs} epochs are too few for the {len(stages)} stages of {type(method).__name__}")
+    ends = [round(share * epochs) for share in accumulate(stage.share for stage in stages)]
+    for i in range(len(ends)):
+        low, high = (ends[i - 1] if i else 0) + 1, epochs - (len(ends) - 1 - i)
+        ends[i] = min(max(ends[i], low), high)
+    return [Phase(i, stage, ends[i - 1] if i else 0, ends[i]) for i, stage in enumerate(stages)]
+
+
+class Training:
+    """R runs of one structure from the first step to the last; it can be left at any step and taken up again."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        loader: Loader,
+        spec: DataSpec,
+        train: Train,
+        *,
+        observer: Observer,
+        checkpointer: Checkpointer | None = None,
+    ) -> None:
+        self.executor, self.loader, self.spec, self.train = executor, loader, spec, train
+        self.observer, self.checkpointer = observer, checkpointer
+        self.phases = phases(executor.methods[0], train.epochs)
+        self.position = Position()
+        self.entered = False  # a resumed training stands inside a phase
+        self.memory: Tensors = {}
+        self.meter: Tensors = {}
+        self.failed: set[int] = set()
+        runs, device = executor.runs, loader.device
+        self.first_bad = torch.full((runs,), -1, dtype=torch.int64, device=device)
+        self.best_score = torch.full((runs,), -1.0, device=device)
+
+    def run(self) -> None:
+        """Train to the end from the present position."""
+        for phase in self.phases[self.position.phase :]:
+            if not self.entered:
+                self.begin(phase)
+            self.finish(phase)
+
+    def begin(self, phase: Phase) -> None:
+        """Enter a phase: estimate what its stage needs, make optimisers and, where asked, networks anew."""
+        if phase.number == 0:
+            self.executor.enter(0, self.train.optimiser)
+        self._estimate(phase.stage.before)
+        if phase.number > 0:
+            self.executor.enter(phase.number, self.train.optimiser)
+        self.executor.restart(phase.number, phase.stage.restart)
+        self.best_score.fill_(-1.0)
+        for name, rows in phase.stage.method.memory(self.spec).items():
+            self.memory.setdefault(name, rows.to(self.loader.device).expand(self.executor.runs, *rows.shape).clone())
+
+    def finish(self, phase: Phase) -> None:
+        """The epochs of a phase that are still to come."""
+        while self.position.epoch < phase.end and len(self.failed) < self.executor.runs:
+            self._epoch(phase)
+        if phase.stage.carry == "best":
+            self.executor.restore_best()
+        self.position, self.entered = Position(phase.number + 1, phase.end, 0), False
+
+    def state(self) -> Tensors:
+        """Everything that changes while training."""
+        own = {"first_bad": self.first_bad, "best_score": self.best_score}
+        own |= {f"memory|{name}": value for name, value in self.memory.items()}
+        own |= {f"meter|{name}": value for name, value in self.meter.items()}
+        return own | self.executor.state()
+
+    def save(self) -> None:
+        """Write a checkpoint of this very moment."""
+        if self.checkpointer:
+            self.checkpointer.save(self.state(), {"position": self.position, "failed": sorted(self.failed)})
+
+    def resume(self) -> None:
+        """Go to where the checkpoint was written, if there is one."""
+        saved = self.checkpointer.load() if self.checkpointer else None
+        if saved is None:
+            return
+        tensors, facts = saved
+        self.position, self.failed = Position(*facts["position"]), set(facts["failed"])
+        self.executor.enter(self.position.phase, self.train.optimiser)
+        self.executor.load(tensors)
+        on_device = {name: value.to(self.loader.device) for name, value in tensors.items()}
+        self.first_bad, self.best_score = on_device["first_bad"], on_device["best_score"]
+        self.memory, self.meter = (
+            {name.removeprefix(kind): value for name, value in on_device.items() if name.startswith(kind)}
+            for kind in ("memory|", "meter|")
+        )
+        self.entered = True
+
+    def _epoch(self, phase: Phase) -> None:
+        stage, epoch = phase.stage, self.position.epoch
+        size = stage.batch or self.train.batch
+        steps, _ = batches(self.loader.samples, size)
+        served = self.loader.epoch(epoch, size, stage.method.peers, self.position.step)
+        for step, (batch, peers) in enumerate(served, start=self.position.step):
+            terms = self.executor.step(batch, peers, self.rows(batch), self.clock(phase, step, steps))
+            for name, rows in terms.memory.items():
+                self.memory[name][self._runs, batch.rows] = rows
+            self._note(terms, step)
+            self.position = Position(phase.number, epoch, step + 1)
+            if self.checkpointer and self.checkpointer.due:
+                self.save()
+            self.observer.stepped(epoch, step, steps)
+        self._finish_epoch(phase, steps)
+
+    def _finish_epoch(self, phase: Phase, steps: int) -> None:
+        epoch = self.position.epoch
+        measures = {f"train/{name}": total / steps for name, total in self.meter.items()}
+        measures |= evaluate(self.executor, self.loader)
+        self._mark(measures["train/nll_given"].isnan(), steps - 1)  # the last update may have been the fatal one
+        if phase.stage.carry == "best":
+            score = measures["validation/score"].to(self.best_score.dtype)
+            self.executor.keep_best(score > self.best_score)
+            self.best_score = torch.maximum(score, self.best_score)
+        self.meter = {}
+        self.position = Position(phase.number, epoch + 1, 0)
+        result = self._result(phase.stage.name, epoch, measures)
+        self._estimate(phase.stage.refresh)
+        self.observer.finished_epoch(result)
+
+    def _result(self, stage: str, epoch: int, measures: Tensors) -> EpochResult:
+        bad = self.first_bad.tolist()  # the epoch's one wait for the device, with the measures below
+        failed = {run: step for run, step in enumerate(bad) if step >= 0 and run not in self.failed}
+        self.failed |= set(failed)
+        table = {name: value.tolist() for name, value in measures.items()}
+        healthy = [run for run in range(self.executor.runs) if run not in self.failed]
+        return EpochResult(stage, epoch, {run: {k: v[run] for k, v in table.items()} for run in healthy}, failed)
+
+    def rows(self, batch: Batch) -> Tensors:
+        """The batch's rows of the per-sample state, (R, B, ...)."""
+        return {name: rows[self._runs, batch.rows] for name, rows in self.memory.items()}
+
+    def clock(self, phase: Phase, step: int, steps: int) -> Clock:
+        """Where a step of the present epoch stands."""
+        epoch, epochs = self.position.epoch - phase.first, phase.end - phase.first
+        here = epoch + step / steps
+        schedule = phase.stage.schedule or self.train.schedule
+        progress, now, end = torch.tensor([here / epochs, epoch, epochs], dtype=torch.float64).to(self.loader.device)
+        return Clock(self.position.epoch, step, progress, now, end, factor(schedule, here, epochs))
+
+    def _note(self, terms: Terms, step: int) -> None:
+        for name, value in {"loss": terms.loss, **terms.logs}.items():
+            self.meter[name] = self.meter[name] + value if name in self.meter else value.clone()
+        self._mark(~terms.loss.isfinite(), step)
+
+    def _mark(self, bad: Tensor, step: int) -> None:
+        self.first_bad = torch.where(bad & (self.first_bad < 0), step, self.first_bad)
+
+    def _estimate(self, function: Estimate | None) -> None:
+        # Runs outside the step, a few times per training, so a plain loop over runs.
+        healthy = [run for run in range(self.executor.runs) if run not in self.failed]
+        if function is None or not healthy:
+            return
+        done = self.position.epoch / self.train.epochs
+        probs, labels = training_probs(self.executor, self.loader), self.loader.labels
+        found = {run: function(Snapshot(probs[run], labels[run], done)) for run in healthy}
+        some = found[healthy[0]]  # also stands in for failed runs, whose predictions are no numbers
+        stacked = {name: [found.get(run, some)[name] for run in range(self.executor.runs)] for name in some}
+        self.executor.set_aux({name: torch.stack(each) for name, each in stacked.items()})
+
+    @property
+    def _runs(self) -> Tensor:
+        return torch.arange(self.executor.runs, device=self.loader.device).unsqueeze(1)

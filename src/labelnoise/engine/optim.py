@@ -1,0 +1,132 @@
+"""Optimising: `torch.optim` over the networks of one update, learning-rate schedules, and steps that may be skipped."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from labelnoise.config import Optimiser, Schedule
+
+OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": torch.optim.SGD,
+    "adagrad": torch.optim.Adagrad,
+}
+
+
+def factor(schedule: Schedule, epoch: float, epochs: int) -> float:
+    """What the learning rate is multiplied with at a (fractional) epoch of a stage of `epochs` epochs."""
+    if schedule.name == "cosine":
+        return 0.5 * (1 + math.cos(math.pi * epoch / epochs))
+    if schedule.name == "step":
+        return schedule.gamma ** sum(epoch >= milestone for milestone in schedule.milestones)
+    if schedule.name == "linear":
+        return min(1.0, (epochs - math.floor(epoch)) / (epochs - schedule.start)) if epochs > schedule.start else 1.0
+    return 1.0
+
+
+def make(settings: Optimiser, groups: Sequence[Mapping[str, Any]]) -> torch.optim.Optimizer:
+    """The torch optimiser; fused, since one pass over stacked weights is what makes packing pay on a CPU."""
+    own: dict[str, Any] = {"lr": settings.lr, "weight_decay": settings.weight_decay, "fused": True}
+    if settings.name == "sgd":
+        own |= {"momentum": settings.momentum, "nesterov": settings.nesterov}
+    elif settings.name in ("adam", "adamw"):
+        own["betas"] = settings.betas
+    return OPTIMISERS[settings.name]([dict(group) for group in groups], **own)
+
+
+class Updater:
+    """Steps the networks of one update; where told so, a run's network and its optimiser state stay as they are.
+
+    `runs` is the length of the run axis, or None without one. `split` gives torch one tensor per run instead of the
+    stacked one: slower, but needed where runs skip steps on their own, since Adam counts steps per tensor.
+    """
+
+    def __init__(
+        self,
+        params: Mapping[str, Mapping[str, Tensor]],  # network -> name -> parameter
+        settings: Optimiser,
+        overrides: Mapping[str, Mapping[str, float]],  # network -> settings of its own
+        *,
+        runs: int | None = None,
+        split: bool = False,
+    ) -> None:
+        self.runs, self.split = runs, split and runs is not None
+        self.leaves = {
+            network: {name: self._pieces(param.detach()) for name, param in named.items()}
+            for network, named in params.items()
+            if named
+        }
+        groups = [
+            {"params": [leaf for leaves in named.values() for leaf in leaves], **overrides.get(network, {})}
+            for network, named in self.leaves.items()
+        ]
+        self.optimizer = make(settings, groups)
+        self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        self._prepare()
+
+    def step(self, grads: Mapping[str, Tensor | None], scale: float, active: Mapping[str, Tensor]) -> None:
+        """One step with the learning rates times `scale`; `active` holds 0 or 1 per network (and run)."""
+        for name, leaves in self._named().items():
+            grad = grads[name]
+            for leaf, piece in zip(leaves, [None] * len(leaves) if grad is None else self._pieces(grad), strict=True):
+                # torch's fused CPU kernels read a gradient as if it lay in memory like its parameter
+                leaf.grad = None if piece is None else piece.contiguous()
+        self._scale(scale)
+        kept = self._copies(active)
+        self.optimizer.step()
+        for tensor, before, flag in kept:
+            tensor.copy_(torch.where(flag.to(tensor.device) > 0, tensor, before))
+
+    def places(self) -> dict[str, list[Tensor]]:
+        """The optimiser's own tensors by parameter and kind: one per run, to be read or written."""
+        found: dict[str, list[Tensor]] = {}
+        for name, leaves in self._named().items():
+            for kind in self._of(leaves[0]):
+                each = [self._of(leaf)[kind] for leaf in leaves]
+                found[f"{name}|{kind}"] = each if self.split else self._by_run(each[0], leaves[0])
+        return found
+
+    def _named(self) -> dict[str, list[Tensor]]:
+        return {name: leaves for named in self.leaves.values() for name, leaves in named.items()}
+
+    def _pieces(self, tensor: Tensor) -> list[Tensor]:
+        return list(tensor.unbind()) if self.split else [tensor]
+
+    def _by_run(self, value: Tensor, leaf: Tensor) -> list[Tensor]:
+        if self.runs is None:
+            return [value]
+        # The count of steps is one number for the whole stack.
+        return list(value.unbind()) if value.shape == leaf.shape else [value] * self.runs
+
+    def _scale(self, scale: float) -> None:
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * scale
+
+    def _prepare(self) -> None:
+        # torch makes its state on the first step; made now and set to zero it is the same, and can be kept or loaded
+        # into from the start.
+        every = [leaf for leaves in self._named().values() for leaf in leaves]
+        for leaf in every:
+            leaf.grad = torch.zeros_like(leaf)
+        self._scale(0.0)
+        self.optimizer.step()
+        for leaf in every:
+            leaf.grad = None
+            for value in self._of(leaf).values():
+                value.zero_()
+
+    def _of(self, leaf: Tensor) -> dict[str, Tensor]:
+        return {kind: value for kind, value in self.optimizer.state[leaf].items() if isinstance(value, Tensor)}
+
+    def _copies(self, active: Mapping[str, Tensor]) -> list[tuple[Tensor, Tensor, Tensor]]:
+        # (tensor, its value before the step, whether the step counts)
+        found = []
+        for network, flag in active.items():
+            for leaves in self.leaves[network].values():
+                for leaf, own in zip(leaves, self._pieces(flag), strict=True):
+                    found += [(tensor, tensor.clone(), own) for tensor in (leaf, *self._of(leaf).values())]
+        return found

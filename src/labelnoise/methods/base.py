@@ -1,0 +1,154 @@
+"""The contract of a method: what it declares, and the pure objective it computes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+
+from torch import Tensor
+
+from labelnoise.config import Optimiser, Schedule, Value
+from labelnoise.errors import InputError
+from labelnoise.registry import Registry, nearest
+from labelnoise.rng import Rng
+from labelnoise.types import Batch, Context, DataSpec, Nets, Snapshot, Terms
+
+Estimate = Callable[[Snapshot], Mapping[str, Tensor]]
+
+
+class Range(NamedTuple):
+    """Where a hyper-parameter is searched."""
+
+    low: float
+    high: float
+    log: bool
+
+
+def hyper(default: float, *, low: float, high: float, log: bool = False) -> Any:
+    """A real hyper-parameter: sweepable, and packable, since it enters arithmetic only.
+
+    A plain field is structural (counts, names, flags): runs that differ in one go to different packs.
+    """
+    return field(default=default, metadata={"hyper": Range(low, high, log)})
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way of learning from noisy labels: fields are its hyper-parameters, and nothing it does leaves a trace.
+
+    Inside a pack a `hyper()` field is a 0-d tensor, one value per run; the objective never notices.
+    """
+
+    name: ClassVar[str] = ""  # set by `register`
+    paper: ClassVar[str] = ""  # for docs/methods.md
+
+    @property
+    def peers(self) -> int:
+        """How many extra, independently shuffled batches each step needs."""
+        return 0
+
+    @property
+    def updates(self) -> tuple[str, ...]:
+        """More than one: ordered updates within a step, each training the network it names."""
+        return ("",)
+
+    @property
+    def coupled(self) -> bool:
+        """Whether the objective compares examples within the batch."""
+        return False
+
+    @property
+    def skips(self) -> bool:
+        """Whether a step may leave a network untouched, by `Terms.active`."""
+        return False
+
+    def networks(self, spec: DataSpec) -> dict[str, Any]:
+        """The networks by name; whatever is learnt is a network."""
+        return {"net": spec.net(spec.classes)}
+
+    def groups(self) -> Mapping[str, Mapping[str, float]]:
+        """Optimiser settings that differ by network, such as `{"revision": {"lr": 3e-5}}`."""
+        return {}
+
+    def draws(self, spec: DataSpec, size: int, rng: Rng) -> dict[str, Tensor]:
+        """The random numbers of one step for a batch of `size`; for prediction, of one row that all rows share."""
+        return {}
+
+    def memory(self, spec: DataSpec) -> dict[str, Tensor]:
+        """Initial per-sample state, (N, ...)."""
+        return {}
+
+    def stages(self) -> tuple["Stage", ...]:
+        """What is trained one after the other."""
+        return (Stage("train", 1.0, self),)
+
+    def informed(self, noise_rate: float) -> Self:
+        """This method told the data's noise rate, as its paper assumes; most have no use for it."""
+        return self
+
+    def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
+        """The loss of one batch; pure but for BatchNorm's running statistics."""
+        raise NotImplementedError
+
+    def log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
+        """Log-probabilities of the true classes, (B, K): what is predicted and evaluated."""
+        logits: Tensor = nets["net"](x)
+        return logits.log_softmax(-1)
+
+    def noisy_log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
+        """Log-probabilities of the given labels, (B, K): what noisy validation compares with."""
+        return self.log_probs(nets, x, ctx)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of a training with its own objective, networks and, if it likes, its own optimiser."""
+
+    name: str
+    share: float  # of the epoch budget; shares sum to 1
+    method: Method  # whose objective runs
+    trains: tuple[str, ...] = ()  # networks that learn, () for all; the others are frozen and in eval mode
+    before: Estimate | None = None  # -> ctx.aux; once per run on entry, from the networks as they are then
+    refresh: Estimate | None = None  # the same after every epoch
+    restart: tuple[str, ...] = ()  # networks made anew on entry
+    carry: Literal["last", "best"] = "last"  # weights handed to the next stage; best: on noisy validation
+    optimiser: Optimiser | None = None  # None: the run's
+    schedule: Schedule | None = None
+    batch: int | None = None
+
+
+METHODS: Registry[type[Method]] = Registry("method")
+SomeMethod = TypeVar("SomeMethod", bound=type[Method])
+
+
+def register(name: str) -> Callable[[SomeMethod], SomeMethod]:
+    """Enter a method under its name: the name of its file, of the command's option and of its row in the docs."""
+
+    def enter(cls: SomeMethod) -> SomeMethod:
+        METHODS.register(name)(cls)
+        cls.name = name
+        return cls
+
+    return enter
+
+
+def hyper_fields(method: Method | type[Method]) -> dict[str, Range]:
+    """The fields made by `hyper()`, with their ranges."""
+    return {f.name: f.metadata["hyper"] for f in fields(method) if "hyper" in f.metadata}
+
+
+def structure(method: Method) -> Method:
+    """The method with its packable values set aside: equal for methods that may share a pack."""
+    defaults = {f.name: f.default for f in fields(method) if "hyper" in f.metadata and f.default is not MISSING}
+    return replace(method, **defaults)
+
+
+def build(name: str, settings: Mapping[str, Value] | None = None) -> Method:
+    """The registered method of this name with these settings."""
+    cls = METHODS.get(name)
+    known = [f.name for f in fields(cls)]
+    for key in settings or {}:
+        if key not in known:
+            raise InputError(
+                f"method {name!r} has no setting {key!r}; {nearest(key, known) if known else 'it has none'}"
+            )
+    return cls(**(settings or {}))

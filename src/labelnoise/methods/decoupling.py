@@ -1,0 +1,50 @@
+"""Decoupling: two networks that learn only from the examples on which they disagree.
+
+Fidelity: the mean over the disagreement, where the authors' code divides by no less than a tenth of the batch; a step
+without disagreement leaves weights and optimiser state untouched, since Adam would move on a zero gradient.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from labelnoise.losses.cross_entropy import cross_entropy
+from labelnoise.methods.base import Method, register
+from labelnoise.methods.select import disagreement, weighted_mean
+from labelnoise.types import Batch, Context, DataSpec, Nets, Terms
+
+
+@register("decoupling")
+@dataclass(frozen=True)
+class Decoupling(Method):
+    """Needs no noise rate: an example teaches only while the two networks predict different classes for it."""
+
+    paper: ClassVar[str] = 'Malach and Shalev-Shwartz, Decoupling "when to update" from "how to update", NeurIPS 2017'
+
+    @property
+    def coupled(self) -> bool:
+        """The mean is over as many examples as the batch has disagreements."""
+        return True
+
+    @property
+    def skips(self) -> bool:
+        """Networks that agree on the whole batch stay as they are."""
+        return True
+
+    def networks(self, spec: DataSpec) -> dict[str, nn.Module]:
+        """Two of the same kind, made independently."""
+        return {"a": spec.net(spec.classes), "b": spec.net(spec.classes)}
+
+    def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
+        """Both networks' mean cross-entropies over the examples whose predicted classes differ."""
+        logits_a, logits_b = nets["a"](batch.x), nets["b"](batch.x)
+        loss_a, loss_b = cross_entropy(logits_a, batch.y), cross_entropy(logits_b, batch.y)
+        differ = disagreement(logits_a, logits_b).to(loss_a.dtype)
+        loss = weighted_mean(loss_a, differ) + weighted_mean(loss_b, differ)
+        return Terms(loss, logs={"differ": differ.mean()}, active={"a": differ.amax(), "b": differ.amax()})
+
+    def log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
+        """Those of the first network."""
+        logits: Tensor = nets["a"](x)
+        return logits.log_softmax(-1)

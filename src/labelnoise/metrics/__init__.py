@@ -1,0 +1,14 @@
+"""How good predictions, selections and estimated matrices are: functions on tensors or arrays."""
+
+from labelnoise.metrics.classification import Selection, accuracy, ece, nll, selection_precision_recall
+from labelnoise.metrics.matrix import MatrixError, matrix_error
+
+__all__ = [
+    "MatrixError",
+    "Selection",
+    "accuracy",
+    "ece",
+    "matrix_error",
+    "nll",
+    "selection_precision_recall",
+]

@@ -1,0 +1,85 @@
+"""What every network is: a body that turns inputs into features, and a head that reads them."""
+
+from collections.abc import Callable, Collection, Mapping
+from inspect import signature
+from typing import Any
+
+from torch import Tensor, nn
+
+from labelnoise.config import Value
+from labelnoise.errors import InputError
+from labelnoise.registry import Registry, nearest
+from labelnoise.types import Head
+
+NetBuilder = Callable[..., nn.Module]  # (shape of one input, head, *, settings) -> network
+
+NETS: Registry[NetBuilder] = Registry("net")
+register = NETS.register
+
+
+class Net(nn.Module):
+    """head(features(x)); every network of this package is one."""
+
+    def __init__(self, body: nn.Module, width: int, head: Head) -> None:
+        super().__init__()
+        self.body = body
+        self.head = make_head(width, head)
+
+    def features(self, x: Tensor) -> Tensor:
+        """The penultimate output, (B, width)."""
+        features: Tensor = self.body(x)
+        return features
+
+    def forward(self, x: Tensor) -> Any:
+        """Whatever the head returns: logits (B, K) for a linear one."""
+        return self.head(self.features(x))
+
+
+def build(name: str, shape: tuple[int, ...], head: Head, settings: Mapping[str, Value] | None = None) -> nn.Module:
+    """The registered network of this name for inputs of this shape, with this head and these settings."""
+    builder = NETS.get(name)
+    known = list(signature(builder).parameters)[2:]
+    for key in settings or {}:
+        if key not in known:
+            raise InputError(f"net {name!r} has no setting {key!r}; {nearest(key, known) if known else 'it has none'}")
+    try:
+        return builder(shape, head, **(settings or {}))
+    except InputError as error:
+        raise InputError(f"net {name!r}: {error}") from error
+
+
+def make_head(features: int, head: Head) -> nn.Module:
+    """A linear layer of the given width, or whatever module the head makes of this many features."""
+    return glorot(nn.Linear(features, head)) if isinstance(head, int) else head(features)
+
+
+def glorot(module: nn.Module) -> nn.Module:
+    """The module with Glorot-uniform weights and zero biases in all its linear and convolutional layers."""
+    for layer in module.modules():
+        if isinstance(layer, nn.Linear | nn.Conv2d):
+            nn.init.xavier_uniform_(layer.weight)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+    return module
+
+
+def image_shape(shape: tuple[int, ...], smallest: int = 1) -> tuple[int, int, int]:
+    """Channels, height and width, once it is known that the inputs are images of a size the network can take."""
+    if len(shape) != 3:
+        raise InputError(
+            f"inputs of shape {shape} are no images (channels, height, width); reshape them or choose net 'mlp'"
+        )
+    channels, height, width = shape
+    if min(height, width) < smallest:
+        raise InputError(
+            f"inputs of {height}x{width} pixels are too small, the smallest are {smallest}x{smallest}; "
+            "enlarge them or choose net 'mlp'"
+        )
+    return channels, height, width
+
+
+def one_of(setting: str, value: str, known: Collection[str]) -> str:
+    """The value of a setting, once it is known to be one of these."""
+    if value not in known:
+        raise InputError(f"setting {setting!r} cannot be {value!r}; {nearest(str(value), known)}")
+    return value

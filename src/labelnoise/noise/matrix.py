@@ -1,0 +1,135 @@
+"""The transition matrix T[i, j] = P(given j | true i), whose rows sum to 1, and the usual ways to build one.
+
+A noisy posterior is `p @ T`. A rate is the probability that a label is wrong.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from labelnoise.errors import InputError
+
+SUM_TOLERANCE = 1e-6
+MOST_CONDITION = 1e12  # beyond it an inverse in double precision has hardly four digits left
+
+# Which class each true class is mistaken for, Patrini et al. 2017.
+DIGIT_MAP = {7: 1, 2: 7, 5: 6, 6: 5, 3: 8}
+CIFAR10_MAP = {9: 1, 2: 0, 3: 5, 5: 3, 4: 7}  # truck, bird, cat, dog, deer
+
+
+@dataclass(frozen=True, eq=False)
+class TransitionMatrix:
+    """A matrix that has been checked: the rows are true classes, the columns given ones."""
+
+    probs: Tensor  # (K, K) float64, on the CPU
+
+    def __post_init__(self) -> None:
+        probs = torch.as_tensor(self.probs).detach().to("cpu", torch.float64, copy=True)
+        _check(probs)
+        object.__setattr__(self, "probs", probs)
+
+    @classmethod
+    def from_rows(cls, rows: ArrayLike) -> "TransitionMatrix":
+        """From nested sequences or an array whose rows are true classes."""
+        return cls(torch.from_numpy(np.array(rows, dtype=np.float64)))
+
+    @classmethod
+    def from_columns(cls, columns: ArrayLike) -> "TransitionMatrix":
+        """From the transposed convention, in which the columns are true classes and sum to 1."""
+        return cls(torch.from_numpy(np.array(columns, dtype=np.float64).T))
+
+    def __getitem__(self, index: tuple[int, int]) -> float:
+        true, given = index
+        return self.probs[true, given].item()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.probs.numpy(), dtype=dtype)
+
+    @property
+    def classes(self) -> int:
+        """The number of classes, K."""
+        return len(self.probs)
+
+    def rate(self, prior: Tensor | None = None) -> float:
+        """The probability that a label is wrong when true classes have this prior (K,), by default a uniform one."""
+        wrong = 1 - self.probs.diagonal()
+        if prior is None:
+            return wrong.mean().item()
+        if prior.shape != (self.classes,) or abs(prior.double().sum().item() - 1) > SUM_TOLERANCE:
+            raise InputError(f"prior must be {self.classes} probabilities that sum to 1, not {prior.tolist()}")
+        return (prior.double() @ wrong).item()
+
+    def inverse(self) -> Tensor:
+        """T⁻¹, (K, K): a clean posterior is `noisy @ T⁻¹`."""
+        condition = torch.linalg.cond(self.probs).item()
+        if not condition < MOST_CONDITION:
+            raise InputError(f"T has no usable inverse (condition number {condition:.1e}); lower the noise rate")
+        inverse: Tensor = torch.linalg.inv(self.probs)
+        return inverse
+
+
+def identity(classes: int) -> TransitionMatrix:
+    """No noise."""
+    return asymmetric(classes, 0.0, {})
+
+
+def symmetric(classes: int, rate: float) -> TransitionMatrix:
+    """Wrong with probability `rate`, and then any other class equally likely, never the true one."""
+    _check_arguments(classes, rate)
+    others = 1 - torch.eye(classes, dtype=torch.float64)
+    return TransitionMatrix((1 - rate) * (1 - others) + rate / (classes - 1) * others)
+
+
+def random_redraw(classes: int, p: float) -> TransitionMatrix:
+    """With probability p redrawn over all classes, the true one included: wrong with probability p (K - 1) / K."""
+    _check_arguments(classes, p)
+    return TransitionMatrix((1 - p) * torch.eye(classes, dtype=torch.float64) + p / classes)
+
+
+def pair(classes: int, rate: float) -> TransitionMatrix:
+    """Each class is mistaken for the next one, the last for the first."""
+    _check_arguments(classes, rate)
+    return asymmetric(classes, rate, {i: (i + 1) % classes for i in range(classes)})
+
+
+def asymmetric(classes: int, rate: float, mapping: Mapping[int, int]) -> TransitionMatrix:
+    """Each class of the mapping is mistaken for its image with probability `rate`; the others are never wrong."""
+    _check_arguments(classes, rate)
+    probs = torch.eye(classes, dtype=torch.float64)
+    for true, given in mapping.items():
+        if true == given or not (0 <= true < classes and 0 <= given < classes):
+            raise InputError(f"mapping {true} to {given} must join two different classes out of 0 to {classes - 1}")
+        probs[true, true] = 1 - rate
+        probs[true, given] = rate
+    return TransitionMatrix(probs)
+
+
+def _check(probs: Tensor) -> None:
+    if probs.ndim != 2 or probs.shape[0] != probs.shape[1] or len(probs) < 2:
+        raise InputError(f"T must be square with at least two classes, not of shape {tuple(probs.shape)}")
+    bad = (~(probs >= 0)).nonzero()  # NaN is not at least 0
+    if len(bad):
+        i, j = bad[0].tolist()
+        raise InputError(f"T[{i}, {j}] is {probs[i, j].item():g}; every entry must be a probability")
+    sums = probs.sum(1)
+    off = ((sums - 1).abs() > SUM_TOLERANCE).nonzero()
+    if len(off):
+        row = int(off[0])
+        hint = "; for columns that sum to 1 use from_columns" if _stochastic(probs.T) else ", not to 1"
+        raise InputError(f"row {row} of T sums to {sums[row].item():.8g}{hint}")
+
+
+def _stochastic(probs: Tensor) -> bool:
+    return bool(((probs.sum(1) - 1).abs() <= SUM_TOLERANCE).all())
+
+
+def _check_arguments(classes: int, rate: float) -> None:
+    if classes < 2:
+        raise InputError(f"noise needs at least two classes, not {classes}")
+    if not 0 <= rate < 1:
+        raise InputError(f"a noise rate must be at least 0 and below 1, not {rate}")

@@ -1,0 +1,1 @@
+"""Tables made from records; nothing here trains."""

@@ -1,0 +1,1 @@
+"""Many runs: configs into packs, packs into records."""

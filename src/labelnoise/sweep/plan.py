@@ -1,0 +1,49 @@
+"""Configs into packs: runs of equal structure are trained together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+from labelnoise.config import Named, RunConfig, digest
+from labelnoise.methods import Method, build
+from labelnoise.methods.base import structure
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Runs that differ in seed, noise and packable hyper-parameters only."""
+
+    configs: tuple[RunConfig, ...]
+    methods: tuple[Method, ...]
+
+    @property
+    def name(self) -> str:
+        """The method, and digits that change with every setting of every run."""
+        return f"{self.configs[0].method.name}-{digest([config.identity for config in self.configs])[:8]}"
+
+
+def told(method: Named, noise_rate: float | None) -> Named:
+    """The method as its paper runs it: told the noise rate where it is known and not set by hand."""
+    plain = build(method.name, method.settings)
+    if noise_rate is None:
+        return method
+    informed = plain.informed(noise_rate)
+    changed = {
+        f.name: getattr(informed, f.name) for f in fields(plain) if getattr(informed, f.name) != getattr(plain, f.name)
+    }
+    return Named(method.name, {**changed, **method.settings})
+
+
+def plan_packs(configs: Sequence[RunConfig]) -> list[Pack]:
+    """Packs in the order in which their first runs come."""
+    groups: dict[tuple[Method, str], list[tuple[RunConfig, Method]]] = {}
+    for config in configs:
+        method = build(config.method.name, config.method.settings)
+        rest = replace(config, method=Named(config.method.name), seed=0, noise="")
+        groups.setdefault((structure(method), rest.identity), []).append((config, method))
+    return [Pack(tuple(c for c, _ in group), tuple(m for _, m in group)) for group in groups.values()]
+
+
+def comparison(base: RunConfig, methods: Sequence[str], seeds: int, noise_rate: float | None) -> list[RunConfig]:
+    """Every method on every seed, otherwise alike."""
+    named = [told(Named(name), noise_rate) for name in methods]
+    return [replace(base, method=method, seed=seed) for method in named for seed in range(seeds)]

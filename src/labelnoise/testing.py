@@ -1,0 +1,346 @@
+"""The conformance suite: what every method must hold, whoever wrote it.
+
+Each check takes a method and raises AssertionError with a sentence; `labelnoise check NAME` runs them all.
+"""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_map
+
+from labelnoise.config import Optimiser, Split, Train
+from labelnoise.data.dataset import Dataset, split
+from labelnoise.data.loader import Loader, Task
+from labelnoise.engine.checkpoint import Checkpointer
+from labelnoise.engine.executors import EXECUTORS
+from labelnoise.engine.lanes import Lane
+from labelnoise.engine.loop import EpochResult, Training
+from labelnoise.engine.step import owner
+from labelnoise.errors import InputError
+from labelnoise.methods import METHODS, Method, build
+from labelnoise.methods.base import Stage, hyper_fields
+from labelnoise.nets import Dropout
+from labelnoise.nets.base import make_head
+from labelnoise.rng import Rng
+from labelnoise.types import Batch, DataSpec, Head, Terms
+
+CLASSES, FEATURES, SAMPLES = 3, 4, 90
+SEEDS = (0, 1, 2)
+TRAIN = Train(epochs=6, batch=20, optimiser=Optimiser("adam", lr=1e-2))
+
+
+class Small(nn.Module):
+    """The least network with everything that packs awkwardly: BatchNorm statistics and dropout."""
+
+    def __init__(self, head: Head) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(FEATURES, 16), nn.BatchNorm1d(16), nn.ReLU(), Dropout(0.1))
+        self.head = make_head(16, head)
+
+    def forward(self, x: Tensor) -> Any:
+        """Whatever the head returns."""
+        return self.head(self.layers(x))
+
+
+def blobs(seed: int, samples: int = SAMPLES) -> Task:
+    """Three well separated clouds with right labels."""
+    rng = Rng(seed, "blobs", dtype=torch.float64)
+    y = torch.arange(samples) % CLASSES
+    x = rng.normal(samples, FEATURES) + 4 * torch.eye(CLASSES, FEATURES, dtype=torch.float64)[y]
+    data = Dataset("blobs", x, y, y, tuple("abc"))
+    return Task(data, split(data, Split(), seed), seed)
+
+
+class Silent:
+    """Hears everything, keeps the epochs' results, and can end a training after so many steps."""
+
+    def __init__(self, leave_after: int | None = None) -> None:
+        self.results: list[EpochResult] = []
+        self.left = leave_after
+
+    def stepped(self, epoch: int, step: int, steps: int) -> None:
+        """Count down."""
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+
+    def finished_epoch(self, result: EpochResult) -> None:
+        """Keep it."""
+        self.results.append(result)
+
+
+def training(
+    methods: Sequence[Method],
+    executor: str = "streams",
+    *,
+    seeds: Sequence[int] = SEEDS,
+    train: Train = TRAIN,
+    dtype: torch.dtype = torch.float64,
+    observer: Silent | None = None,
+    checkpointer: Checkpointer | None = None,
+) -> Training:
+    """A small training on blobs, ready to run."""
+    loader = Loader([blobs(seed) for seed in seeds], dtype=dtype)
+    spec = DataSpec((FEATURES,), CLASSES, loader.samples, Small)
+    runner = EXECUTORS[executor](methods, spec, seeds, torch.zeros((), dtype=dtype))
+    return Training(runner, loader, spec, train, observer=observer or Silent(), checkpointer=checkpointer)
+
+
+def varied(method: Method, runs: int = len(SEEDS)) -> list[Method]:
+    """The same method with other packable values for each run."""
+    ranges = hyper_fields(method)
+    shares = [0.25 + 0.5 * run / max(runs - 1, 1) for run in range(runs)]
+    return [replace(method, **{n: r.low + share * (r.high - r.low) for n, r in ranges.items()}) for share in shares]
+
+
+class Scene(NamedTuple):
+    """One run of a method at the beginning of one of its stages, with a first batch."""
+
+    training: Training
+    lane: Lane
+    stage: Stage
+    batch: Batch  # without the run axis, as the objective sees it
+    peers: tuple[Batch, ...]
+
+    def terms(self) -> Terms:
+        """The objective on the first batch."""
+        phase = self.training.phases[0]
+        memory = {name: rows[0, self.batch.rows] for name, rows in self.training.memory.items()}
+        return self.lane.terms(self.batch, self.peers, memory, self.training.clock(phase, 0, 1), self.updates[0])
+
+    @property
+    def updates(self) -> tuple[str, ...]:
+        """The stage's ordered updates."""
+        return self.stage.method.updates
+
+
+def scenes(method: Method, dtype: torch.dtype = torch.float64) -> Iterator[Scene]:
+    """Every stage of a method, each reached by training the ones before."""
+    started = training([method], seeds=SEEDS[:1], dtype=dtype)
+    for phase in started.phases:
+        started.begin(phase)
+        served = started.loader.epoch(phase.first, TRAIN.batch, phase.stage.method.peers)
+        batch, peers = tree_map(lambda tensor: tensor[0], next(served))
+        yield Scene(started, started.executor.lanes[0], phase.stage, batch, peers)
+        started.finish(phase)
+
+
+def stages_fit_together(method: Method) -> None:
+    """The stages' shares sum to one, and they name networks that exist."""
+    assert abs(sum(stage.share for stage in method.stages()) - 1) < 1e-9, "the stages' shares do not sum to 1"
+    for scene in scenes(method):
+        stage, names = scene.stage, set(scene.lane.module.networks)
+        unknown = {*stage.trains, *stage.restart, *stage.method.groups(), *scene.updates} - names - {""}
+        assert not unknown, f"stage {stage.name!r} names networks that do not exist: {sorted(unknown)}"
+
+
+def objective_is_pure(method: Method) -> None:
+    """Called twice it gives the same scalar, and nothing it was given has changed but BatchNorm's statistics."""
+    for scene in scenes(method):
+        params = {name: value.detach().clone() for name, value in scene.lane.params.items()}
+        inputs = [tensor.clone() for tensor in scene.batch]
+        first, second = scene.terms().loss, scene.terms().loss
+        assert first.shape == (), f"stage {scene.stage.name!r}: the loss has shape {tuple(first.shape)}"
+        assert torch.equal(first, second), f"stage {scene.stage.name!r}: two calls give {first} and {second}"
+        assert all(torch.equal(params[name], value) for name, value in scene.lane.params.items()), (
+            "weights have changed"
+        )
+        assert all(map(torch.equal, inputs, scene.batch)), "the batch has changed"
+
+
+def packed_equals_alone(method: Method) -> None:
+    """Runs with different seeds and hyper-parameters end the same, packed into one call or each alone, in float64."""
+    states = []
+    for executor in ("streams", "packed"):
+        trained = training(varied(method), executor)
+        trained.run()
+        states.append(trained.state())
+    alone, packed = states
+    assert alone.keys() == packed.keys()
+    for name, value in alone.items():
+        off = (value.double() - packed[name].double()).abs().max() if value.numel() else torch.zeros(())
+        assert off < 1e-8, f"{name} differs by {off:.1e}"
+
+
+def gradients_reach_what_learns(method: Method) -> None:
+    """An epoch of a stage moves every parameter of the networks it trains, and no other."""
+    for scene in scenes(method):
+        before = {name: value.detach().clone() for name, value in scene.lane.params.items()}
+        phase = next(phase for phase in scene.training.phases if phase.stage == scene.stage)
+        scene.training.finish(phase._replace(end=phase.first + 1, stage=replace(scene.stage, carry="last")))
+        for name, value in scene.lane.params.items():
+            moved, learns = not torch.equal(before[name], value), owner(name) in scene.lane.trains
+            assert moved == learns, f"stage {scene.stage.name!r}: {name} {'moved' if moved else 'stood still'}"
+
+
+def finite_in_bf16(method: Method) -> None:
+    """Under bfloat16 autocast the loss and all gradients are numbers."""
+    for scene in scenes(method, torch.float32):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = scene.terms().loss
+        learning = [value for value in scene.lane.params.values() if value.requires_grad]
+        grads = torch.autograd.grad(loss, learning, allow_unused=True)
+        assert loss.isfinite(), f"stage {scene.stage.name!r}: the loss is {loss}"
+        finite = all(grad is None or grad.isfinite().all() for grad in grads)
+        assert finite, f"stage {scene.stage.name!r}: a gradient is not finite"
+
+
+def log_probs_sum_to_one(method: Method) -> None:
+    """Predicted probabilities of true and of given labels are distributions."""
+    trained = training([method], seeds=SEEDS[:1])
+    trained.run()
+    x = next(trained.loader.chunks("test", 64)).x
+    for noisy in (False, True):
+        log_probs = trained.executor.log_probs(x, noisy=noisy)
+        assert log_probs.shape == (1, x.shape[1], CLASSES), f"log_probs have shape {tuple(log_probs.shape[1:])}"
+        off = (log_probs.exp().sum(-1) - 1).abs().max()
+        assert off < 1e-6, f"rows of probabilities miss 1 by {off:.1e}"
+
+
+def state_round_trips(method: Method) -> None:
+    """Left in the middle of an epoch and taken up again, it ends bit for bit the same."""
+    for executor in EXECUTORS:
+        with TemporaryDirectory() as folder:
+            whole, first, second = Silent(), Silent(leave_after=11), Silent()
+            expected = training(varied(method), executor, observer=whole)
+            expected.run()
+            path = Path(folder) / "checkpoint.safetensors"
+            left = training(varied(method), executor, observer=first, checkpointer=Checkpointer(path, 0.0))
+            try:
+                left.run()
+            except KeyboardInterrupt:
+                resumed = training(varied(method), executor, observer=second, checkpointer=Checkpointer(path))
+                resumed.resume()
+                resumed.run()
+            for name, value in expected.state().items():
+                assert torch.equal(value, resumed.state()[name]), f"{executor}: {name} differs after resuming"
+            assert first.results + second.results == whole.results, f"{executor}: records differ after resuming"
+
+
+def same_seed_same_result(method: Method) -> None:
+    """A seed decides everything: the same one gives the same weights, another one others."""
+    states = []
+    for _ in range(2):
+        trained = training([method, method], seeds=(0, 1))
+        trained.run()
+        states.append(trained.state())
+    assert all(torch.equal(value, states[1][name]) for name, value in states[0].items()), "two equal trainings differ"
+    weights = [value for name, value in states[0].items() if name.startswith("weights|") and value.dim() > 1]
+    assert any(not torch.equal(value[0], value[1]) for value in weights), "two seeds give the same weights"
+
+
+def learns_separable_blobs(method: Method) -> None:
+    """With right labels and clear classes it learns."""
+    observer = Silent()
+    training([method] * 3, "packed", train=replace(TRAIN, epochs=30), observer=observer).run()
+    reached = [measures["test/accuracy_true"] for measures in observer.results[-1].measures.values()]
+    assert len(reached) == 3, "a run failed"
+    assert min(reached) > 0.9, f"test accuracies are only {reached}"
+
+
+def bad_run_leaves_neighbours(method: Method) -> None:
+    """A run that turns NaN is reported, and its neighbours in the pack stay bit for bit as they were."""
+    states = []
+    for poisoned in (False, True):
+        observer = Silent()
+        trained = training(varied(method), "packed", observer=observer)
+        if poisoned:
+            for value in trained.executor.lanes[0].params.values():
+                value.data[1] = float("nan")
+        trained.run()
+        states.append(trained.state())
+    assert list(observer.results[0].failed) == [1], "the bad run is not the one reported"
+    healthy = [0, 2]
+    for name, value in states[0].items():
+        assert torch.equal(value[healthy], states[1][name][healthy]), f"{name} of a neighbour has changed"
+
+
+def memory_keeps_its_shape(method: Method) -> None:
+    """Per-sample state starts with one row per sample and keeps its shape."""
+    trained = training([method], seeds=SEEDS[:1])
+    trained.run()
+    for stage in method.stages():
+        for name, rows in stage.method.memory(trained.spec).items():
+            assert rows.shape[0] == trained.spec.samples, f"memory {name!r} has {rows.shape[0]} rows"
+            assert trained.memory[name].shape[1:] == rows.shape, f"memory {name!r} changed its shape"
+
+
+def needs_are_declared(method: Method) -> None:
+    """`active` is returned exactly by methods that declare `skips`, for networks that the stage trains."""
+    for scene in scenes(method):
+        active = scene.terms().active
+        assert bool(active) == scene.stage.method.skips, f"stage {scene.stage.name!r}: `skips` and `active` disagree"
+        assert set(active) <= set(scene.lane.trains), f"stage {scene.stage.name!r}: `active` names a frozen network"
+
+
+CHECKS: dict[str, Callable[[Method], None]] = {
+    check.__name__: check
+    for check in (
+        stages_fit_together,
+        objective_is_pure,
+        packed_equals_alone,
+        gradients_reach_what_learns,
+        finite_in_bf16,
+        log_probs_sum_to_one,
+        state_round_trips,
+        same_seed_same_result,
+        learns_separable_blobs,
+        bad_run_leaves_neighbours,
+        memory_keeps_its_shape,
+        needs_are_declared,
+    )
+}
+
+
+def problem(check: Callable[[Method], None], method: Method) -> str | None:
+    """What is wrong, in one line, or None."""
+    try:
+        check(method)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}".split("\n")[0]
+    return None
+
+
+def find_methods(name: str) -> list[Method]:
+    """A registered method by name, or those that a Python file or module registers when it is imported."""
+    if name in METHODS:
+        return [build(name)]
+    known = set(METHODS)
+    if name.endswith(".py"):
+        _import_file(Path(name))
+    elif "." in name:
+        _import_module(name)
+    else:
+        METHODS.get(name)
+    found = [build(new) for new in METHODS if new not in known]
+    if not found:
+        raise InputError(f"{name} registers no method; decorate a class with labelnoise.methods.register")
+    return found
+
+
+def _import_file(path: Path) -> None:
+    spec = importlib.util.spec_from_file_location(path.stem, path) if path.exists() else None
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is not a Python file that can be read")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+
+
+def _import_module(name: str) -> None:
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        raise InputError(f"{name} cannot be imported: {problem}") from None
+    finally:
+        sys.path.remove(str(Path.cwd()))

@@ -1,0 +1,209 @@
+"""What every loss must hold, and the parts they share."""
+
+import doctest
+import importlib
+import pkgutil
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.func import vmap
+
+from labelnoise import losses
+from labelnoise.errors import InputError
+from labelnoise.losses import (
+    CELoss,
+    ForwardLoss,
+    GCELoss,
+    HeteroscedasticLoss,
+    Loss,
+    ReweightLoss,
+    forward_corrected,
+    heteroscedastic_nll,
+    importance_weighted,
+    reduce,
+)
+from labelnoise.losses.base import log_softmax, picked, widened
+from labelnoise.losses.cross_entropy import cross_entropy
+from labelnoise.losses.gce import gce
+
+B, K, S, R = 6, 3, 5, 2
+DOUBLE = torch.float64
+
+
+def normal(*size: int, seed: int = 0) -> Tensor:
+    return torch.randn(size, generator=torch.Generator().manual_seed(seed), dtype=DOUBLE)
+
+
+LOGITS = 2 * normal(B, K)
+TARGET = torch.tensor([0, 1, 2, 2, 1, 0])
+T = torch.tensor([[0.7, 0.3, 0.0], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]], dtype=DOUBLE)  # with a zero
+MATRICES = torch.stack([T, 0.5 * T + 0.5 * torch.eye(K, dtype=DOUBLE), torch.eye(K, dtype=DOUBLE)])
+NOISE, FACTOR_NOISE = normal(S, B, K, seed=1), normal(S, B, R, seed=2)
+
+
+def outputs(logits: Tensor) -> tuple[Tensor, ...]:
+    """A law of logits that moves with the logits."""
+    return logits, nn.functional.softplus(logits) + 1e-3, torch.stack([logits, logits.flip(-1)], -1) / 4
+
+
+def nll(logits: Tensor, target: Tensor, temperature: float | Tensor = 1.0) -> Tensor:
+    noise, factor_noise = NOISE.to(widened(logits).dtype), FACTOR_NOISE.to(widened(logits).dtype)
+    return heteroscedastic_nll(
+        *outputs(logits), target, noise=noise, factor_noise=factor_noise, temperature=temperature
+    )
+
+
+class FixedNoise(HeteroscedasticLoss):
+    """Starts its stream anew on every call, and reads logits."""
+
+    def per_example(self, output: Tensor, target: Tensor) -> Tensor:
+        self.generator = torch.Generator().manual_seed(7)
+        return super().per_example(outputs(output), target)
+
+
+def drawn_nll(logits: Tensor, target: Tensor, temperature: float) -> Tensor:
+    generator = torch.Generator().manual_seed(7)
+    noise, factor_noise = (torch.randn(S, B, n, generator=generator).double() for n in (K, R))
+    return heteroscedastic_nll(
+        *outputs(logits), target, noise=noise, factor_noise=factor_noise, temperature=temperature
+    )
+
+
+class Case(NamedTuple):
+    function: Callable[..., Tensor]  # (logits, target, *hyper)
+    hypers: Any  # one value per run along the first axis, or none
+    module: Callable[[str], Loss]  # by reduction
+    same: Callable[[Tensor, Tensor], Tensor]  # what the module computes, as a function
+
+
+CASES = {
+    "cross_entropy": Case(cross_entropy, None, lambda r: CELoss(1e-5, r), lambda z, y: cross_entropy(z, y, 1e-5)),
+    "gce": Case(
+        gce, torch.tensor([0.1, 0.7, 1.0], dtype=DOUBLE), lambda r: GCELoss(0.7, r), lambda z, y: gce(z, y, 0.7)
+    ),
+    "forward": Case(forward_corrected, MATRICES, lambda r: ForwardLoss(T, r), lambda z, y: forward_corrected(z, y, T)),
+    "reweight": Case(
+        lambda z, y, m: importance_weighted(z, y, m, detach=True),
+        MATRICES,
+        lambda r: ReweightLoss(T, r),
+        lambda z, y: importance_weighted(z, y, T, detach=True),
+    ),
+    "revision": Case(
+        lambda z, y, m: importance_weighted(z, y, m, detach=False),
+        MATRICES,
+        lambda r: ReweightLoss(T, r),
+        lambda z, y: importance_weighted(z, y, T, detach=False),
+    ),
+    "heteroscedastic": Case(
+        nll,
+        torch.tensor([0.5, 1.0, 10.0], dtype=DOUBLE),
+        lambda r: FixedNoise(1.3, S, r),
+        lambda z, y: drawn_nll(z, y, 1.3),
+    ),
+}
+every_loss = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+def first_hyper(case: Case) -> tuple[Any, ...]:
+    return () if case.hypers is None else (case.hypers[0],)
+
+
+@every_loss
+def test_function_gives_one_value_per_example(case: Case) -> None:
+    assert case.function(LOGITS, TARGET, *first_hyper(case)).shape == (B,)
+
+
+@every_loss
+def test_module_equals_function(case: Case) -> None:
+    torch.testing.assert_close(case.module("none")(LOGITS, TARGET), case.same(LOGITS, TARGET), rtol=1e-12, atol=0)
+
+
+@every_loss
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_reduction_is_that_of_the_values(case: Case, reduction: str) -> None:
+    values = case.module("none")(LOGITS, TARGET)
+    assert torch.equal(case.module(reduction)(LOGITS, TARGET), getattr(values, reduction)())
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "reweight"])  # detached on purpose
+def test_gradient_is_that_of_the_value(name: str) -> None:
+    logits, case = LOGITS.clone().requires_grad_(), CASES[name]
+    assert torch.autograd.gradcheck(lambda z: case.function(z, TARGET, *first_hyper(case)), logits)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.hypers is not None])
+def test_mapped_over_hyper_parameters_equals_the_loop(name: str) -> None:
+    function, hypers = CASES[name].function, CASES[name].hypers
+    mapped = vmap(lambda hyper: function(LOGITS, TARGET, hyper))(hypers)
+    torch.testing.assert_close(mapped, torch.stack([function(LOGITS, TARGET, h) for h in hypers]), rtol=1e-12, atol=0)
+
+
+@every_loss
+def test_mapped_gradient_over_runs_equals_the_loop(case: Case) -> None:
+    runs, targets = 3, torch.stack([TARGET, TARGET.flip(0), TARGET.roll(1)])
+    logits = normal(runs, B, K, seed=3).requires_grad_()
+    hypers = torch.zeros(runs) if case.hypers is None else case.hypers
+
+    def loss(z: Tensor, y: Tensor, hyper: Tensor) -> Tensor:
+        return case.function(z, y) if case.hypers is None else case.function(z, y, hyper)
+
+    (mapped,) = torch.autograd.grad(vmap(loss)(logits, targets, hypers).sum(), logits)
+    looped = sum(loss(*run).sum() for run in zip(logits, targets, hypers, strict=True))
+    torch.testing.assert_close(mapped, torch.autograd.grad(looped, logits)[0], rtol=1e-10, atol=1e-14)
+
+
+@every_loss
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_extreme_logits_give_finite_values_and_gradients(case: Case, dtype: torch.dtype) -> None:
+    logits = torch.tensor([[1e4, -1e4, 0], [-1e4, 1e4, 1e4]] * 3, dtype=dtype, requires_grad=True)
+    values = case.function(logits, TARGET, *first_hyper(case))
+    (grad,) = torch.autograd.grad(values.sum(), logits)
+    assert values.isfinite().all()
+    assert grad.isfinite().all()
+
+
+@every_loss
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_value_is_float32_or_wider_whatever_the_hyper_parameter(case: Case, dtype: torch.dtype) -> None:
+    wide = torch.promote_types(dtype, torch.float32)
+    assert case.function(LOGITS.to(dtype), TARGET, *first_hyper(case)).dtype == wide
+    if case.hypers is not None:
+        mapped = vmap(lambda hyper: case.function(LOGITS.to(dtype), TARGET, hyper))(case.hypers)
+        assert mapped.dtype == wide
+
+
+@pytest.mark.parametrize("module", [module.name for module in pkgutil.iter_modules(losses.__path__)])
+def test_examples_in_docstrings_are_right(module: str) -> None:
+    loaded = importlib.import_module(f"labelnoise.losses.{module}")
+    result = doctest.testmod(loaded)
+    twins = [cls for cls in vars(loaded).values() if isinstance(cls, type) and cls.__module__ == loaded.__name__]
+    assert result.failed == 0
+    assert result.attempted >= 2 * sum(issubclass(cls, Loss) and cls is not Loss for cls in twins)
+
+
+def test_public_modules_are_covered_here() -> None:
+    public = {thing for thing in vars(losses).values() if isinstance(thing, type) and issubclass(thing, Loss)}
+    covered = {cls for case in CASES.values() for cls in type(case.module("none")).__mro__}
+    assert public <= covered
+
+
+def test_reduce_refuses_an_unknown_reduction() -> None:
+    with pytest.raises(InputError, match="'none', 'mean' or 'sum', not 'max'"):
+        reduce(torch.ones(2), "max")
+
+
+def test_module_refuses_an_unknown_reduction_when_it_is_made() -> None:
+    with pytest.raises(InputError, match="not 'average'"):
+        CELoss(reduction="average")
+
+
+def test_log_softmax_of_half_precision_is_that_of_the_widened_logits() -> None:
+    logits = LOGITS.to(torch.bfloat16)
+    assert torch.equal(log_softmax(logits), logits.float().log_softmax(-1))
+
+
+def test_picked_takes_one_entry_per_row() -> None:
+    assert picked(LOGITS, TARGET).tolist() == [LOGITS[i, y].item() for i, y in enumerate(TARGET.tolist())]

@@ -1,0 +1,71 @@
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from torch.func import functional_call, stack_module_state, vmap
+
+from labelnoise.errors import InputError
+from labelnoise.nets import HeteroscedasticHead
+
+
+def test_outputs_are_the_formulas_of_the_paper() -> None:
+    head = HeteroscedasticHead(4, classes=3, factors=2).double()
+    features = torch.randn(5, 4, dtype=torch.float64)
+    loc, scale, factors = (value.detach().numpy() for value in head(features))
+    weight = {key: value.detach().numpy() for key, value in head.named_parameters()}
+    for row, h in enumerate(features.numpy()):
+        for k in range(3):
+            assert np.isclose(loc[row, k], weight["loc.weight"][k] @ h, rtol=1e-12)
+            assert np.isclose(scale[row, k], np.log1p(np.exp(weight["scale.weight"][k] @ h)) + 1e-3, rtol=1e-12)
+            for r in range(2):
+                assert np.isclose(factors[row, k, r], weight["factors.weight"][2 * k + r] @ h, rtol=1e-12)
+
+
+def test_scale_of_zero_features_is_softplus_of_zero_and_a_thousandth() -> None:
+    out = HeteroscedasticHead(4, classes=3)(torch.zeros(2, 4))
+    torch.testing.assert_close(out.scale, torch.full((2, 3), 0.6941472))
+    assert not out.loc.any()
+
+
+def test_scale_never_falls_below_a_thousandth() -> None:
+    head = HeteroscedasticHead(1, classes=2)
+    torch.nn.init.constant_(head.scale.bias, -1e4)
+    assert torch.equal(head(torch.ones(1, 1)).scale, torch.full((1, 2), 1e-3))
+
+
+def test_without_factors_the_third_output_is_empty() -> None:
+    head = HeteroscedasticHead(4, classes=3)
+    assert head(torch.randn(5, 4)).factors.shape == (5, 3, 0)
+    assert sum(p.numel() for p in head.parameters()) == 2 * (4 * 3 + 3)
+
+
+@pytest.mark.parametrize(("factors", "published"), [(1, 1_505_020), (2, 1_517_920), (4, 1_543_720)])
+def test_wide_resnet_with_factors_has_the_published_size(parameters, factors: int, published: int) -> None:
+    head = partial(HeteroscedasticHead, classes=100, factors=factors)
+    assert parameters("wrn_28_2", (3, 32, 32), head) == published
+
+
+@pytest.mark.parametrize("layer", ["loc", "scale", "factors"])
+def test_each_layer_is_glorot_with_zero_bias(layer: str) -> None:
+    linear = getattr(HeteroscedasticHead(200, classes=100, factors=1), layer)
+    bound = (6 / 300) ** 0.5
+    assert 0.99 * bound < linear.weight.abs().max() <= bound
+    assert not linear.bias.any()
+
+
+@pytest.mark.parametrize("factors", [0, 2])
+def test_packed_equals_alone(factors: int) -> None:
+    heads = [HeteroscedasticHead(4, classes=3, factors=factors).double() for _ in range(2)]
+    features = torch.randn(2, 5, 4, dtype=torch.float64)
+    weights, buffers = stack_module_state(heads)
+    packed = vmap(lambda w, b, h: functional_call(heads[0], (w, b), (h,)))(weights, buffers, features)
+    for run, head in enumerate(heads):
+        for value, alone in zip(packed, head(features[run]), strict=True):
+            torch.testing.assert_close(value[run], alone, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("factors", [-1, 4])
+def test_more_factors_than_classes_or_fewer_than_none_are_refused(factors: int) -> None:
+    with pytest.raises(InputError, match=f"from 0 to the 3 classes, not {factors}"):
+        HeteroscedasticHead(4, classes=3, factors=factors)
