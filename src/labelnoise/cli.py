@@ -80,7 +80,7 @@ def train(
 
     settings = Train(epochs=epochs, batch=batch, optimiser=Optimiser(lr=lr))
     base = RunConfig(data=data, noise=noise, net=Named(net), train=settings)
-    names = [name.strip() for name in methods.split(",") if name.strip()]
+    names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
     forced = None if executor == "auto" else executor
     console = Console()
     with Display(console, quiet=quiet) as display:
@@ -89,7 +89,7 @@ def train(
         )
     show(outcome.records, f"{data}, noise {noise}", outcome.noise_rates, console)
     if not quiet:
-        console.print(f"records: {outcome.folder}", highlight=False)
+        console.print(f"records: {outcome.folder}", highlight=False, markup=False, soft_wrap=True)
 
 
 @main.command("list")

@@ -4,18 +4,27 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from math import inf
+from typing import Any, Literal, get_args
 
 from labelnoise.errors import InputError
+from labelnoise.registry import nearest
 
 Value = float | int | str | bool | None
+OptimiserName = Literal["adam", "adamw", "sgd", "adagrad"]
+ScheduleName = Literal["constant", "cosine", "step", "linear"]
+
+
+def _check_known(kind: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        raise InputError(f"unknown {kind} {name!r}; {nearest(name, known)}")
 
 
 @dataclass(frozen=True)
 class Optimiser:
     """Which `torch.optim` optimiser, and its numbers."""
 
-    name: Literal["adam", "adamw", "sgd", "adagrad"] = "adam"
+    name: OptimiserName = "adam"
     lr: float = 1e-3
     weight_decay: float = 0.0
     momentum: float = 0.0  # sgd only
@@ -23,10 +32,11 @@ class Optimiser:
     betas: tuple[float, float] = (0.9, 0.999)  # adam and adamw only
 
     def __post_init__(self) -> None:
-        if self.lr <= 0:
-            raise InputError(f"lr must be above 0, not {self.lr}")
-        if self.weight_decay < 0:
-            raise InputError(f"weight_decay must not be negative, but is {self.weight_decay}")
+        _check_known("optimiser", self.name, get_args(OptimiserName))
+        if not 0 < self.lr < inf:
+            raise InputError(f"lr must be a number above 0, not {self.lr}")
+        if not 0 <= self.weight_decay < inf:
+            raise InputError(f"weight_decay must be a number and not negative, but is {self.weight_decay}")
 
 
 @dataclass(frozen=True)
@@ -37,10 +47,13 @@ class Schedule:
     then straight to 0 at the end.
     """
 
-    name: Literal["constant", "cosine", "step", "linear"] = "constant"
+    name: ScheduleName = "constant"
     milestones: tuple[int, ...] = ()
     gamma: float = 0.1
     start: int = 0
+
+    def __post_init__(self) -> None:
+        _check_known("schedule", self.name, get_args(ScheduleName))
 
 
 @dataclass(frozen=True)
@@ -100,6 +113,7 @@ class RunConfig:
 
     data: str = "digits"
     noise: str = "symmetric:0.4"
+    transition: str = ""  # digest of the noise's matrix: a file of that name may change
     method: Named = Named("ce")
     net: Named = Named("mlp")
     train: Train = Train()

@@ -18,7 +18,8 @@ Key = int | str
 
 def hashed(*key: Key) -> int:
     """63 bits that depend on every part of the key."""
-    digest = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
+    plain = tuple(part if isinstance(part, str) else int(part) for part in key)  # numpy's integers print otherwise
+    digest = hashlib.blake2b(repr(plain).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
 
 
@@ -59,7 +60,7 @@ class Rng:
         """One draw from Beta(a, b); torch has no seeded one, numpy has."""
         if self._numpy is None:
             self._numpy = np.random.Generator(np.random.Philox(hashed(*self.key, "numpy")))
-        return torch.tensor(self._numpy.beta(a, b), device=self.device, dtype=self.dtype)
+        return torch.full((), self._numpy.beta(a, b), device=self.device, dtype=self.dtype)
 
 
 def uniforms(n: int, *key: Key) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from labelnoise.config import Optimiser, Split, Train
 from labelnoise.data.dataset import Dataset, split
@@ -22,7 +23,7 @@ from labelnoise.data.loader import Loader, Task
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.executors import EXECUTORS
 from labelnoise.engine.lanes import Lane
-from labelnoise.engine.loop import EpochResult, Training
+from labelnoise.engine.loop import EpochResult, Phase, Training
 from labelnoise.engine.step import owner
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, Method, build
@@ -42,7 +43,9 @@ class Small(nn.Module):
 
     def __init__(self, head: Head) -> None:
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(FEATURES, 16), nn.BatchNorm1d(16), nn.ReLU(), Dropout(0.1))
+        # a bias before BatchNorm would have no gradient
+        first = nn.Linear(FEATURES, 16, bias=False)
+        self.layers = nn.Sequential(first, nn.BatchNorm1d(16), nn.ReLU(), Dropout(0.1))
         self.head = make_head(16, head)
 
     def forward(self, x: Tensor) -> Any:
@@ -64,14 +67,13 @@ class Silent:
 
     def __init__(self, leave_after: int | None = None) -> None:
         self.results: list[EpochResult] = []
-        self.left = leave_after
+        self.steps, self.leave_after = 0, leave_after
 
     def stepped(self, epoch: int, step: int, steps: int) -> None:
-        """Count down."""
-        if self.left is not None:
-            self.left -= 1
-            if self.left == 0:
-                raise KeyboardInterrupt
+        """Count."""
+        self.steps += 1
+        if self.steps == self.leave_after:
+            raise KeyboardInterrupt
 
     def finished_epoch(self, result: EpochResult) -> None:
         """Keep it."""
@@ -107,20 +109,24 @@ class Scene(NamedTuple):
 
     training: Training
     lane: Lane
-    stage: Stage
+    phase: Phase
     batch: Batch  # without the run axis, as the objective sees it
     peers: tuple[Batch, ...]
 
-    def terms(self) -> Terms:
-        """The objective on the first batch."""
-        phase = self.training.phases[0]
+    def terms(self, update: str) -> Terms:
+        """The objective of an update on the first batch."""
         memory = {name: rows[0, self.batch.rows] for name, rows in self.training.memory.items()}
-        return self.lane.terms(self.batch, self.peers, memory, self.training.clock(phase, 0, 1), self.updates[0])
+        return self.lane.terms(self.batch, self.peers, memory, self.training.clock(self.phase, 0, 1), update)
 
     @property
-    def updates(self) -> tuple[str, ...]:
-        """The stage's ordered updates."""
-        return self.stage.method.updates
+    def stage(self) -> Stage:
+        """The stage that begins."""
+        return self.phase.stage
+
+    @property
+    def updates(self) -> dict[str, set[str]]:
+        """The stage's ordered updates, with the networks that each trains."""
+        return {update: {update} if update else set(self.lane.trains) for update in self.stage.method.updates}
 
 
 def scenes(method: Method, dtype: torch.dtype = torch.float64) -> Iterator[Scene]:
@@ -130,41 +136,44 @@ def scenes(method: Method, dtype: torch.dtype = torch.float64) -> Iterator[Scene
         started.begin(phase)
         served = started.loader.epoch(phase.first, TRAIN.batch, phase.stage.method.peers)
         batch, peers = tree_map(lambda tensor: tensor[0], next(served))
-        yield Scene(started, started.executor.lanes[0], phase.stage, batch, peers)
+        yield Scene(started, started.executor.lanes[0], phase, batch, peers)
         started.finish(phase)
 
 
 def stages_fit_together(method: Method) -> None:
-    """The stages' shares sum to one, and they name networks that exist."""
+    """The stages' shares sum to one, they name networks that exist, and ordered updates train what learns."""
     assert abs(sum(stage.share for stage in method.stages()) - 1) < 1e-9, "the stages' shares do not sum to 1"
-    for scene in scenes(method):
-        stage, names = scene.stage, set(scene.lane.module.networks)
-        unknown = {*stage.trains, *stage.restart, *stage.method.groups(), *scene.updates} - names - {""}
+    networks = set(training([method], seeds=SEEDS[:1]).executor.lanes[0].module.networks)
+    for stage in method.stages():
+        updates = set(stage.method.updates) - {""}
+        unknown = {*stage.trains, *stage.restart, *stage.method.groups(), *updates} - networks
         assert not unknown, f"stage {stage.name!r} names networks that do not exist: {sorted(unknown)}"
+        frozen = updates - set(stage.trains or networks)
+        assert not frozen, f"stage {stage.name!r} updates networks that it does not train: {sorted(frozen)}"
 
 
 def objective_is_pure(method: Method) -> None:
     """Called twice it gives the same scalar, and nothing it was given has changed but BatchNorm's statistics."""
     for scene in scenes(method):
-        params = {name: value.detach().clone() for name, value in scene.lane.params.items()}
-        inputs = [tensor.clone() for tensor in scene.batch]
-        first, second = scene.terms().loss, scene.terms().loss
-        assert first.shape == (), f"stage {scene.stage.name!r}: the loss has shape {tuple(first.shape)}"
-        assert torch.equal(first, second), f"stage {scene.stage.name!r}: two calls give {first} and {second}"
-        assert all(torch.equal(params[name], value) for name, value in scene.lane.params.items()), (
-            "weights have changed"
-        )
-        assert all(map(torch.equal, inputs, scene.batch)), "the batch has changed"
+        given = {"weights": scene.lane.params, "batch": scene.batch, "peers": scene.peers, "aux": scene.lane.aux}
+        before = {kind: [tensor.detach().clone() for tensor in tree_leaves(tree)] for kind, tree in given.items()}
+        for update in scene.updates:
+            first, second = scene.terms(update).loss, scene.terms(update).loss
+            assert first.shape == (), f"stage {scene.stage.name!r}: the loss has shape {tuple(first.shape)}"
+            assert torch.equal(first, second), f"stage {scene.stage.name!r}: two calls give {first} and {second}"
+        for kind, tree in given.items():
+            unchanged = all(map(torch.equal, before[kind], tree_leaves(tree)))
+            assert unchanged, f"stage {scene.stage.name!r}: the objective changes its {kind}"
 
 
 def packed_equals_alone(method: Method) -> None:
     """Runs with different seeds and hyper-parameters end the same, packed into one call or each alone, in float64."""
-    states = []
-    for executor in ("streams", "packed"):
-        trained = training(varied(method), executor)
+    together = training(varied(method), "packed")
+    single = [training([each], seeds=[seed]) for each, seed in zip(varied(method), SEEDS, strict=True)]
+    for trained in (together, *single):
         trained.run()
-        states.append(trained.state())
-    alone, packed = states
+    packed, states = together.state(), [trained.state() for trained in single]
+    alone = {name: torch.cat([state[name] for state in states]) for name in states[0]}
     assert alone.keys() == packed.keys()
     for name, value in alone.items():
         off = (value.double() - packed[name].double()).abs().max() if value.numel() else torch.zeros(())
@@ -175,23 +184,30 @@ def gradients_reach_what_learns(method: Method) -> None:
     """An epoch of a stage moves every parameter of the networks it trains, and no other."""
     for scene in scenes(method):
         before = {name: value.detach().clone() for name, value in scene.lane.params.items()}
-        phase = next(phase for phase in scene.training.phases if phase.stage == scene.stage)
-        scene.training.finish(phase._replace(end=phase.first + 1, stage=replace(scene.stage, carry="last")))
+        one_epoch = scene.phase._replace(end=scene.phase.first + 1, stage=replace(scene.stage, carry="last"))
+        scene.training.finish(one_epoch)
         for name, value in scene.lane.params.items():
             moved, learns = not torch.equal(before[name], value), owner(name) in scene.lane.trains
             assert moved == learns, f"stage {scene.stage.name!r}: {name} {'moved' if moved else 'stood still'}"
 
 
 def finite_in_bf16(method: Method) -> None:
-    """Under bfloat16 autocast the loss and all gradients are numbers."""
+    """Under bfloat16 autocast the loss and all gradients are numbers, with weights as they are and with large ones."""
     for scene in scenes(method, torch.float32):
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            loss = scene.terms().loss
-        learning = [value for value in scene.lane.params.values() if value.requires_grad]
-        grads = torch.autograd.grad(loss, learning, allow_unused=True)
-        assert loss.isfinite(), f"stage {scene.stage.name!r}: the loss is {loss}"
-        finite = all(grad is None or grad.isfinite().all() for grad in grads)
-        assert finite, f"stage {scene.stage.name!r}: a gradient is not finite"
+        before = {name: value.detach().clone() for name, value in scene.lane.params.items()}
+        for factor in (1, 30):
+            for name, value in scene.lane.params.items():
+                value.data.copy_(factor * before[name])
+            for update, networks in scene.updates.items():
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    loss = scene.terms(update).loss
+                learning = [value for name, value in scene.lane.params.items() if owner(name) in networks]
+                grads = torch.autograd.grad(loss, learning, allow_unused=True)
+                where = f"stage {scene.stage.name!r}, weights times {factor}"
+                assert loss.isfinite(), f"{where}: the loss is {loss}"
+                assert all(grad is None or grad.isfinite().all() for grad in grads), f"{where}: a gradient is infinite"
+        for name, value in scene.lane.params.items():
+            value.data.copy_(before[name])
 
 
 def log_probs_sum_to_one(method: Method) -> None:
@@ -210,17 +226,17 @@ def state_round_trips(method: Method) -> None:
     """Left in the middle of an epoch and taken up again, it ends bit for bit the same."""
     for executor in EXECUTORS:
         with TemporaryDirectory() as folder:
-            whole, first, second = Silent(), Silent(leave_after=11), Silent()
+            whole, second = Silent(), Silent()
             expected = training(varied(method), executor, observer=whole)
             expected.run()
+            first = Silent(leave_after=max(whole.steps // 2 - 1, 1))
             path = Path(folder) / "checkpoint.safetensors"
             left = training(varied(method), executor, observer=first, checkpointer=Checkpointer(path, 0.0))
-            try:
+            with suppress(KeyboardInterrupt):
                 left.run()
-            except KeyboardInterrupt:
-                resumed = training(varied(method), executor, observer=second, checkpointer=Checkpointer(path))
-                resumed.resume()
-                resumed.run()
+            resumed = training(varied(method), executor, observer=second, checkpointer=Checkpointer(path))
+            resumed.resume()
+            resumed.run()
             for name, value in expected.state().items():
                 assert torch.equal(value, resumed.state()[name]), f"{executor}: {name} differs after resuming"
             assert first.results + second.results == whole.results, f"{executor}: records differ after resuming"
@@ -265,21 +281,25 @@ def bad_run_leaves_neighbours(method: Method) -> None:
 
 
 def memory_keeps_its_shape(method: Method) -> None:
-    """Per-sample state starts with one row per sample and keeps its shape."""
-    trained = training([method], seeds=SEEDS[:1])
-    trained.run()
-    for stage in method.stages():
-        for name, rows in stage.method.memory(trained.spec).items():
-            assert rows.shape[0] == trained.spec.samples, f"memory {name!r} has {rows.shape[0]} rows"
-            assert trained.memory[name].shape[1:] == rows.shape, f"memory {name!r} changed its shape"
+    """Per-sample state is declared with one row per sample, and what is written has the shape of what is read."""
+    for scene in scenes(method):
+        declared, samples = scene.stage.method.memory(scene.training.spec), scene.training.spec.samples
+        for name, rows in declared.items():
+            assert rows.shape[:1] == (samples,), f"memory {name!r} has shape {tuple(rows.shape)} for {samples} samples"
+        for update in scene.updates:
+            for name, rows in scene.terms(update).memory.items():
+                assert name in declared, f"memory {name!r} is written but not declared"
+                expected = (len(scene.batch.rows), *declared[name].shape[1:])
+                assert rows.shape == expected, f"memory {name!r} is written as {tuple(rows.shape)}, not {expected}"
 
 
 def needs_are_declared(method: Method) -> None:
-    """`active` is returned exactly by methods that declare `skips`, for networks that the stage trains."""
+    """`active` is returned exactly by methods that declare `skips`, for networks that the update trains."""
     for scene in scenes(method):
-        active = scene.terms().active
-        assert bool(active) == scene.stage.method.skips, f"stage {scene.stage.name!r}: `skips` and `active` disagree"
-        assert set(active) <= set(scene.lane.trains), f"stage {scene.stage.name!r}: `active` names a frozen network"
+        where, active = f"stage {scene.stage.name!r}", {update: scene.terms(update).active for update in scene.updates}
+        assert any(active.values()) == scene.stage.method.skips, f"{where}: `skips` and `active` disagree"
+        for update, networks in scene.updates.items():
+            assert set(active[update]) <= networks, f"{where}: `active` names a network that does not learn"
 
 
 CHECKS: dict[str, Callable[[Method], None]] = {
@@ -328,19 +348,23 @@ def find_methods(name: str) -> list[Method]:
 
 
 def _import_file(path: Path) -> None:
-    spec = importlib.util.spec_from_file_location(path.stem, path) if path.exists() else None
+    name = f"labelnoise_checks_{path.stem}"  # the bare stem could be the name of a module in use
+    spec = importlib.util.spec_from_file_location(name, path) if path.is_file() else None
     if spec is None or spec.loader is None:
         raise InputError(f"{path} is not a Python file that can be read")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as problem:
+        raise InputError(f"{path} cannot be imported: {type(problem).__name__}: {problem}") from None
 
 
 def _import_module(name: str) -> None:
     sys.path.insert(0, str(Path.cwd()))
     try:
         importlib.import_module(name)
-    except ModuleNotFoundError as problem:
-        raise InputError(f"{name} cannot be imported: {problem}") from None
+    except Exception as problem:
+        raise InputError(f"{name} cannot be imported: {type(problem).__name__}: {problem}") from None
     finally:
         sys.path.remove(str(Path.cwd()))

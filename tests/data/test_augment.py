@@ -83,6 +83,13 @@ def test_augmentation_can_be_mapped_over_runs():
     torch.testing.assert_close(packed, alone, rtol=0, atol=1e-12)
 
 
+def test_augmentation_never_looks_at_values():
+    # tensors without values: whatever would wait for a device raises
+    settings = Augment(crop=1, flip=True, rotation=20, mean=(0.5,) * 3, std=(0.2,) * 3)
+    draws = {name: values.to("meta") for name, values in draw(settings, 6, Rng(0, "augment")).items()}
+    assert normalise(augment(IMAGES.to("meta"), draws, settings), settings).shape == IMAGES.shape
+
+
 def test_draws_are_made_only_for_what_is_asked():
     asked = [Augment(), Augment(crop=2), Augment(flip=True), Augment(rotation=5)]
     drawn = [set(draw(settings, 4, Rng(0, "augment"))) for settings in asked]

@@ -164,7 +164,7 @@ def test_the_parts_are_disjoint_and_cover_all_rows(sizes, fractions):
     assert torch.cat(list(split(data, fractions, 0))).sort().values.tolist() == list(range(len(data)))
 
 
-@pytest.mark.parametrize("fractions", [Split(), Split(0.01, 0.01), Split(0.49, 0.5)])
+@pytest.mark.parametrize("fractions", [Split(), Split(0.01, 0.01), Split(0.49, 0.5), Split(0.9, 0.05)])
 def test_a_class_with_three_rows_is_in_every_part(fractions):
     data = labelled(3, 4, 5, 100)
     assert (table(data, split(data, fractions, 0)) >= 1).all()

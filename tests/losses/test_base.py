@@ -4,6 +4,7 @@ import doctest
 import importlib
 import pkgutil
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -41,84 +42,60 @@ LOGITS = 2 * normal(B, K)
 TARGET = torch.tensor([0, 1, 2, 2, 1, 0])
 T = torch.tensor([[0.7, 0.3, 0.0], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]], dtype=DOUBLE)  # with a zero
 MATRICES = torch.stack([T, 0.5 * T + 0.5 * torch.eye(K, dtype=DOUBLE), torch.eye(K, dtype=DOUBLE)])
-NOISE, FACTOR_NOISE = normal(S, B, K, seed=1), normal(S, B, R, seed=2)
+STREAM = torch.Generator().manual_seed(7)
+NOISE, FACTOR_NOISE = (torch.randn(S, B, n, generator=STREAM) for n in (K, R))
 
 
-def outputs(logits: Tensor) -> tuple[Tensor, ...]:
-    """A law of logits that moves with the logits."""
+def law(logits: Tensor) -> tuple[Tensor, ...]:
+    """Normal logits whose mean, spread and factors all move with the logits."""
     return logits, nn.functional.softplus(logits) + 1e-3, torch.stack([logits, logits.flip(-1)], -1) / 4
 
 
-def nll(logits: Tensor, target: Tensor, temperature: float | Tensor = 1.0) -> Tensor:
-    noise, factor_noise = NOISE.to(widened(logits).dtype), FACTOR_NOISE.to(widened(logits).dtype)
-    return heteroscedastic_nll(
-        *outputs(logits), target, noise=noise, factor_noise=factor_noise, temperature=temperature
-    )
+def nll(logits: Tensor, target: Tensor, temperature: float | Tensor) -> Tensor:
+    noise, factor_noise = (normals.to(widened(logits).dtype) for normals in (NOISE, FACTOR_NOISE))
+    return heteroscedastic_nll(*law(logits), target, noise=noise, factor_noise=factor_noise, temperature=temperature)
 
 
-class FixedNoise(HeteroscedasticLoss):
-    """Starts its stream anew on every call, and reads logits."""
+class Replayed(HeteroscedasticLoss):
+    """Draws the noise above at every call, and reads logits."""
 
     def per_example(self, output: Tensor, target: Tensor) -> Tensor:
         self.generator = torch.Generator().manual_seed(7)
-        return super().per_example(outputs(output), target)
-
-
-def drawn_nll(logits: Tensor, target: Tensor, temperature: float) -> Tensor:
-    generator = torch.Generator().manual_seed(7)
-    noise, factor_noise = (torch.randn(S, B, n, generator=generator).double() for n in (K, R))
-    return heteroscedastic_nll(
-        *outputs(logits), target, noise=noise, factor_noise=factor_noise, temperature=temperature
-    )
+        return super().per_example(law(output), target)
 
 
 class Case(NamedTuple):
-    function: Callable[..., Tensor]  # (logits, target, *hyper)
-    hypers: Any  # one value per run along the first axis, or none
+    function: Callable[..., Tensor]  # (logits, target, *given)
     module: Callable[[str], Loss]  # by reduction
-    same: Callable[[Tensor, Tensor], Tensor]  # what the module computes, as a function
+    given: tuple[Any, ...]  # what the module was made with
+    hypers: Tensor | None  # values for several runs along the first axis
+
+
+def doubles(*values: float) -> Tensor:
+    return torch.tensor(values, dtype=DOUBLE)
 
 
 CASES = {
-    "cross_entropy": Case(cross_entropy, None, lambda r: CELoss(1e-5, r), lambda z, y: cross_entropy(z, y, 1e-5)),
-    "gce": Case(
-        gce, torch.tensor([0.1, 0.7, 1.0], dtype=DOUBLE), lambda r: GCELoss(0.7, r), lambda z, y: gce(z, y, 0.7)
-    ),
-    "forward": Case(forward_corrected, MATRICES, lambda r: ForwardLoss(T, r), lambda z, y: forward_corrected(z, y, T)),
-    "reweight": Case(
-        lambda z, y, m: importance_weighted(z, y, m, detach=True),
-        MATRICES,
-        lambda r: ReweightLoss(T, r),
-        lambda z, y: importance_weighted(z, y, T, detach=True),
-    ),
-    "revision": Case(
-        lambda z, y, m: importance_weighted(z, y, m, detach=False),
-        MATRICES,
-        lambda r: ReweightLoss(T, r),
-        lambda z, y: importance_weighted(z, y, T, detach=False),
-    ),
-    "heteroscedastic": Case(
-        nll,
-        torch.tensor([0.5, 1.0, 10.0], dtype=DOUBLE),
-        lambda r: FixedNoise(1.3, S, r),
-        lambda z, y: drawn_nll(z, y, 1.3),
-    ),
+    "cross_entropy": Case(cross_entropy, lambda r: CELoss(1e-5, r), (1e-5,), None),
+    "gce": Case(gce, lambda r: GCELoss(0.7, r), (0.7,), doubles(0.1, 0.7, 1.0)),
+    "forward": Case(forward_corrected, lambda r: ForwardLoss(T, r), (T,), MATRICES),
+    "reweight": Case(partial(importance_weighted, detach=True), lambda r: ReweightLoss(T, r), (T,), MATRICES),
+    "revision": Case(partial(importance_weighted, detach=False), lambda r: ReweightLoss(T, r), (T,), MATRICES),
+    "heteroscedastic": Case(nll, lambda r: Replayed(1.3, S, r), (1.3,), doubles(0.5, 1.0, 10.0)),
 }
 every_loss = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 
-def first_hyper(case: Case) -> tuple[Any, ...]:
-    return () if case.hypers is None else (case.hypers[0],)
-
-
 @every_loss
 def test_function_gives_one_value_per_example(case: Case) -> None:
-    assert case.function(LOGITS, TARGET, *first_hyper(case)).shape == (B,)
+    assert case.function(LOGITS, TARGET, *case.given).shape == (B,)
 
 
 @every_loss
 def test_module_equals_function(case: Case) -> None:
-    torch.testing.assert_close(case.module("none")(LOGITS, TARGET), case.same(LOGITS, TARGET), rtol=1e-12, atol=0)
+    torch.testing.assert_close(
+        case.module("none")(LOGITS, TARGET), case.function(LOGITS, TARGET, *case.given), rtol=1e-12, atol=0
+    )
 
 
 @every_loss
@@ -131,7 +108,7 @@ def test_reduction_is_that_of_the_values(case: Case, reduction: str) -> None:
 @pytest.mark.parametrize("name", [name for name in CASES if name != "reweight"])  # detached on purpose
 def test_gradient_is_that_of_the_value(name: str) -> None:
     logits, case = LOGITS.clone().requires_grad_(), CASES[name]
-    assert torch.autograd.gradcheck(lambda z: case.function(z, TARGET, *first_hyper(case)), logits)
+    assert torch.autograd.gradcheck(lambda z: case.function(z, TARGET, *case.given), logits)
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.hypers is not None])
@@ -148,7 +125,7 @@ def test_mapped_gradient_over_runs_equals_the_loop(case: Case) -> None:
     hypers = torch.zeros(runs) if case.hypers is None else case.hypers
 
     def loss(z: Tensor, y: Tensor, hyper: Tensor) -> Tensor:
-        return case.function(z, y) if case.hypers is None else case.function(z, y, hyper)
+        return case.function(z, y, *(case.given if case.hypers is None else (hyper,)))
 
     (mapped,) = torch.autograd.grad(vmap(loss)(logits, targets, hypers).sum(), logits)
     looped = sum(loss(*run).sum() for run in zip(logits, targets, hypers, strict=True))
@@ -159,7 +136,7 @@ def test_mapped_gradient_over_runs_equals_the_loop(case: Case) -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_extreme_logits_give_finite_values_and_gradients(case: Case, dtype: torch.dtype) -> None:
     logits = torch.tensor([[1e4, -1e4, 0], [-1e4, 1e4, 1e4]] * 3, dtype=dtype, requires_grad=True)
-    values = case.function(logits, TARGET, *first_hyper(case))
+    values = case.function(logits, TARGET, *case.given)
     (grad,) = torch.autograd.grad(values.sum(), logits)
     assert values.isfinite().all()
     assert grad.isfinite().all()
@@ -169,7 +146,7 @@ def test_extreme_logits_give_finite_values_and_gradients(case: Case, dtype: torc
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_value_is_float32_or_wider_whatever_the_hyper_parameter(case: Case, dtype: torch.dtype) -> None:
     wide = torch.promote_types(dtype, torch.float32)
-    assert case.function(LOGITS.to(dtype), TARGET, *first_hyper(case)).dtype == wide
+    assert case.function(LOGITS.to(dtype), TARGET, *case.given).dtype == wide
     if case.hypers is not None:
         mapped = vmap(lambda hyper: case.function(LOGITS.to(dtype), TARGET, hyper))(case.hypers)
         assert mapped.dtype == wide

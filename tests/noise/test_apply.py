@@ -9,7 +9,6 @@ from labelnoise.errors import InputError
 from labelnoise.noise import (
     CIFAR10_MAP,
     DIGIT_MAP,
-    NOISES,
     Noise,
     TransitionMatrix,
     asymmetric,
@@ -55,20 +54,16 @@ def test_flip_follows_its_definition_row_by_row(T):
     [
         (symmetric(10, 0.4), 0.4),
         (random_redraw(10, 0.4), 0.36),
-        (random_redraw(10, 0.8), 0.72),
+        (random_redraw(100, 0.4), 0.396),
         (pair(10, 0.3), 0.3),
         (asymmetric(10, 0.4, DIGIT_MAP), 0.2),
         (asymmetric(10, 0.4, CIFAR10_MAP), 0.2),
     ],
 )
 def test_the_realised_rate_lies_in_its_binomial_band(T, rate):
-    realised = (flip(TEN, T, seed=0) != TEN).mean()
+    y = np.arange(N) % T.classes
+    realised = (flip(y, T, seed=0) != y).mean()
     assert abs(realised - rate) < 4 * np.sqrt(rate * (1 - rate) / N)
-
-
-def test_the_realised_rate_over_a_hundred_classes_lies_in_its_band():
-    y = np.arange(N) % 100
-    assert abs((flip(y, random_redraw(100, 0.4), seed=0) != y).mean() - 0.396) < 0.0087
 
 
 @pytest.mark.parametrize("T", [UNEVEN, symmetric(3, 0.5), random_redraw(3, 0.5), pair(3, 0.45)])
@@ -99,21 +94,12 @@ def test_asymmetric_noise_never_leaves_its_map(mapping):
     assert {(int(i), int(j)) for i, j in zip(TEN[wrong], given[wrong], strict=True)} == set(mapping.items())
 
 
-def test_pair_noise_takes_the_last_class_to_the_first():
-    given = flip(np.full(1000, 9), pair(10, 0.5), seed=0)
-    assert set(given.tolist()) == {0, 9}
-
-
 def test_sparse_noise_stays_within_its_pairs():
     # even to odd .6, odd to even .2: the heavier sparse noise of Wei & Liu 2021
     T = np.kron(np.eye(5), [[0.4, 0.6], [0.2, 0.8]])
     given = flip(TEN, TransitionMatrix.from_rows(T), seed=0)
     assert (given // 2 == TEN // 2).all()
     assert abs((given != TEN).mean() - 0.4) < 4 * np.sqrt(0.24 / N)
-
-
-def test_no_noise_changes_nothing():
-    assert (flip(TEN, identity(10), seed=0) == TEN).all()
 
 
 def test_flipped_labels_of_a_seed_are_the_same_for_ever():
@@ -127,10 +113,6 @@ def test_flipped_labels_of_a_seed_are_the_same_for_ever():
 
 def test_a_row_is_flipped_alike_whatever_comes_after_it():
     assert (flip(TEN[:100], symmetric(10, 0.4), seed=0) == flip(TEN, symmetric(10, 0.4), seed=0)[:100]).all()
-
-
-def test_another_seed_flips_other_rows():
-    assert (flip(TEN, symmetric(10, 0.4), seed=0) != flip(TEN, symmetric(10, 0.4), seed=1)).any()
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
@@ -232,23 +214,12 @@ def test_a_bad_matrix_file_is_refused_with_a_sentence(tmp_path, content, message
     assert str(error.value) == message.replace("PATH", str(path))
 
 
-@pytest.mark.parametrize("name", ["missing.csv", ""])
+@pytest.mark.parametrize("name", ["missing.csv", "folder", "image.png"])
 def test_a_matrix_file_that_cannot_be_read_is_named(tmp_path, name):
-    path = tmp_path / name
-    with pytest.raises(InputError, match=r"^the noise matrix .* cannot be read: ") as error:
-        parse(f"matrix:{path}", 2)
-    assert str(path) in str(error.value)
-
-
-def test_a_matrix_file_that_is_not_text_is_refused(tmp_path):
-    path = tmp_path / "T.csv"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="cannot be read"):
-        parse(f"matrix:{path}", 2)
-
-
-def test_all_noises_are_listed():
-    assert list(NOISES) == ["asymmetric", "matrix", "none", "pair", "random", "symmetric"]
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "image.png").write_bytes(b"\x89PNG")
+    with pytest.raises(InputError, match=rf"^the noise matrix .*{name} cannot be read: "):
+        parse(f"matrix:{tmp_path / name}", 2)
 
 
 DIGITS = load("digits", 0)

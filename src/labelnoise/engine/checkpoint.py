@@ -17,7 +17,7 @@ from labelnoise.errors import InputError
 def save(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Write tensors and plain facts; whoever reads sees the old file or the new one, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}.draft")
+    draft = path.with_suffix(".draft")
     own = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     save_file(own, draft, metadata={"facts": json.dumps(facts)})
     with draft.open("rb") as written:

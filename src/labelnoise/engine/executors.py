@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
 from labelnoise.config import Optimiser
-from labelnoise.engine.lanes import Alone, Clock, Lane, Stacked, Tensors
+from labelnoise.engine.lanes import Alone, Lane, Stacked
+from labelnoise.engine.step import Clock, Tensors
 from labelnoise.methods.base import Method
 from labelnoise.types import Batch, DataSpec, Terms
 

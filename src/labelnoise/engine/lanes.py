@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,34 +12,11 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from labelnoise.config import Optimiser
 from labelnoise.engine.optim import Updater
-from labelnoise.engine.step import Step, owner
+from labelnoise.engine.step import Clock, Given, Step, Tensors, objective, owner, prediction
 from labelnoise.methods.base import Method, Stage, hyper_fields
 from labelnoise.nets.dropout import Dropout
 from labelnoise.rng import Rng, seeded_init
-from labelnoise.types import Batch, Context, DataSpec, Nets, Terms
-
-Tensors = dict[str, Tensor]
-
-
-class Clock(NamedTuple):
-    """Where in the training a step stands."""
-
-    epoch: int  # of the whole training; with the step it names the random streams
-    step: int
-    progress: Tensor  # of the stage; these three go into the context
-    stage_epoch: Tensor
-    stage_epochs: Tensor
-    scale: float  # of the learning rate
-
-
-class Given(NamedTuple):
-    """The tensors that an objective is given, in the order of the context."""
-
-    batch: Batch
-    peers: tuple[Batch, ...]
-    draws: Tensors
-    memory: Tensors
-    aux: Tensors
+from labelnoise.types import Batch, DataSpec, Terms
 
 
 class Lane(ABC):
@@ -87,6 +64,8 @@ class Lane(ABC):
 
     def restart(self, index: int, names: Sequence[str]) -> None:
         """Make these networks anew, with other weights than the first time."""
+        if not names:
+            return
         fresh = [self._new(run, "init", index).state_dict() for run in range(len(self.seeds))]
         for name, value in self._weights().items():
             if owner(name) in names and name in fresh[0]:
@@ -107,14 +86,14 @@ class Lane(ABC):
         self._seed_dropout(clock)
         self.module.train_only(self.trains)
         given = Given(batch, peers, draws, memory, self.aux)
-        result: Terms = self.map(partial(_objective, clock=clock, update=update), given)
+        result: Terms = self.map(partial(objective, clock=clock, update=update), given)
         return result
 
     @torch.no_grad()
     def log_probs(self, x: Tensor, *, noisy: bool = False) -> Tensor:
         """Log-probabilities of true (or, noisy, of given) labels under the stage's method, in eval mode."""
         self.module.eval()
-        result: Tensor = self.map(partial(_prediction, noisy=noisy), x, self._draws(1, "predict"), self.aux)
+        result: Tensor = self.map(partial(prediction, noisy=noisy), x, self._draws(1, "predict"), self.aux)
         return result
 
     def keep_best(self, better: Tensor) -> None:
@@ -124,9 +103,9 @@ class Lane(ABC):
             self.best[name] = torch.where(flag, value, self.best.get(name, value))
 
     def restore_best(self) -> None:
-        """Go back to the remembered weights."""
+        """Go back to the remembered weights, where there are any."""
         for name, value in self._weights().items():
-            value.copy_(self.best[name])
+            value.copy_(self.best.get(name, value))
 
     def state(self) -> Tensors:
         """Everything that changes while training, with the run axis first."""
@@ -163,6 +142,8 @@ class Lane(ABC):
         for module in step.modules():
             if isinstance(module, Dropout):
                 module.seed = torch.zeros((), dtype=torch.int64)
+        for param in step.parameters():
+            param.data = param.data.contiguous()  # fused optimisers write past a parameter that has gaps
         return step.to(device=self.like.device, dtype=self.like.dtype)
 
     def _updater(self, networks: Sequence[str], settings: Optimiser) -> Updater:
@@ -183,8 +164,8 @@ class Lane(ABC):
     def _seed_dropout(self, clock: Clock) -> None:
         masks = [name for name in self.buffers if name.endswith(".seed")]
         if masks:
-            streams = [Rng(seed, "dropout", clock.epoch, clock.step) for seed in self.seeds]
-            drawn = self.stacked([rng.integers(2**32, len(masks)) for rng in streams]).to(self.like.device)
+            streams = [Rng(seed, "dropout", clock.epoch, clock.step, device=self.like.device) for seed in self.seeds]
+            drawn = self.stacked([rng.integers(2**32, len(masks)) for rng in streams])
             for place, name in enumerate(masks):
                 self.buffers[name].copy_(drawn[..., place])
 
@@ -245,15 +226,3 @@ class Stacked(Lane):
         self.runs = len(modules)
         self.module = modules[0]
         self.params, self.buffers = stack_module_state(list(modules))
-
-
-def _objective(method: Method, nets: Nets, given: Given, *, clock: Clock, update: str) -> Terms:
-    # The context is put together inside the map, so that what is static stays static.
-    time = (clock.progress, clock.stage_epoch, clock.stage_epochs)
-    ctx = Context(given.peers, given.draws, given.memory, given.aux, *time, update)
-    return method.objective(nets, given.batch, ctx)
-
-
-def _prediction(method: Method, nets: Nets, x: Tensor, draws: Tensors, aux: Tensors, *, noisy: bool) -> Tensor:
-    ctx = Context(draws=draws, aux=aux)
-    return method.noisy_log_probs(nets, x, ctx) if noisy else method.log_probs(nets, x, ctx)

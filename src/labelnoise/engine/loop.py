@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -12,10 +12,10 @@ from labelnoise.data.loader import Loader, batches
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import evaluate, training_probs
 from labelnoise.engine.executors import Executor
-from labelnoise.engine.lanes import Clock, Tensors
 from labelnoise.engine.optim import factor
+from labelnoise.engine.step import Clock, Tensors
 from labelnoise.errors import InputError
-from labelnoise.methods.base import Estimate, Method, Stage
+from labelnoise.methods.base import Method, Stage
 from labelnoise.types import Batch, DataSpec, Snapshot, Terms
 
 
@@ -60,7 +60,8 @@ def phases(method: Method, epochs: int) -> list[Phase]:
     """The stages of a method on a budget of epochs: shares, rounded, each at least one epoch."""
     stages = method.stages()
     if epochs < len(stages):
-        raise InputError(f"{epochs} epochs are too few for the {len(stages)} stages of {type(method).__name__}")
+        name = method.name or type(method).__name__
+        raise InputError(f"epochs is {epochs}, but each of the {len(stages)} stages of {name!r} needs one; give more")
     ends = [round(share * epochs) for share in accumulate(stage.share for stage in stages)]
     for i in range(len(ends)):
         low, high = (ends[i - 1] if i else 0) + 1, epochs - (len(ends) - 1 - i)
@@ -104,13 +105,16 @@ class Training:
         """Enter a phase: estimate what its stage needs, make optimisers and, where asked, networks anew."""
         if phase.number == 0:
             self.executor.enter(0, self.train.optimiser)
-        self._estimate(phase.stage.before)
+        self._estimate(phase, "before")
         if phase.number > 0:
             self.executor.enter(phase.number, self.train.optimiser)
         self.executor.restart(phase.number, phase.stage.restart)
         self.best_score.fill_(-1.0)
-        for name, rows in phase.stage.method.memory(self.spec).items():
-            self.memory.setdefault(name, rows.to(self.loader.device).expand(self.executor.runs, *rows.shape).clone())
+        each = [stage.method.memory(self.spec) for stage in self._stages(phase)]
+        for name in (name for name in each[0] if name not in self.memory):
+            rows = torch.stack([memory[name] for memory in each])
+            dtype = self.loader.dtype if rows.is_floating_point() else rows.dtype
+            self.memory[name] = rows.to(self.loader.device, dtype)
 
     def finish(self, phase: Phase) -> None:
         """The epochs of a phase that are still to come."""
@@ -134,10 +138,15 @@ class Training:
 
     def resume(self) -> None:
         """Go to where the checkpoint was written, if there is one."""
-        saved = self.checkpointer.load() if self.checkpointer else None
-        if saved is None:
+        if self.checkpointer is None or (saved := self.checkpointer.load()) is None:
             return
-        tensors, facts = saved
+        try:
+            self._load(*saved)
+        except (LookupError, RuntimeError) as problem:
+            path = self.checkpointer.path
+            raise InputError(f"checkpoint {path} is of another training ({problem}); delete it to begin anew") from None
+
+    def _load(self, tensors: Tensors, facts: dict[str, Any]) -> None:
         self.position, self.failed = Position(*facts["position"]), set(facts["failed"])
         self.executor.enter(self.position.phase, self.train.optimiser)
         self.executor.load(tensors)
@@ -157,7 +166,7 @@ class Training:
         for step, (batch, peers) in enumerate(served, start=self.position.step):
             terms = self.executor.step(batch, peers, self.rows(batch), self.clock(phase, step, steps))
             for name, rows in terms.memory.items():
-                self.memory[name][self._runs, batch.rows] = rows
+                self.memory[name][self._runs, batch.rows] = rows.to(self.memory[name].dtype)
             self._note(terms, step)
             self.position = Position(phase.number, epoch, step + 1)
             if self.checkpointer and self.checkpointer.due:
@@ -177,7 +186,7 @@ class Training:
         self.meter = {}
         self.position = Position(phase.number, epoch + 1, 0)
         result = self._result(phase.stage.name, epoch, measures)
-        self._estimate(phase.stage.refresh)
+        self._estimate(phase, "refresh")
         self.observer.finished_epoch(result)
 
     def _result(self, stage: str, epoch: int, measures: Tensors) -> EpochResult:
@@ -197,7 +206,7 @@ class Training:
         epoch, epochs = self.position.epoch - phase.first, phase.end - phase.first
         here = epoch + step / steps
         schedule = phase.stage.schedule or self.train.schedule
-        progress, now, end = torch.tensor([here / epochs, epoch, epochs], dtype=torch.float64).to(self.loader.device)
+        progress, now, end = (self._number(time) for time in (here / epochs, epoch, epochs))
         return Clock(self.position.epoch, step, progress, now, end, factor(schedule, here, epochs))
 
     def _note(self, terms: Terms, step: int) -> None:
@@ -208,17 +217,25 @@ class Training:
     def _mark(self, bad: Tensor, step: int) -> None:
         self.first_bad = torch.where(bad & (self.first_bad < 0), step, self.first_bad)
 
-    def _estimate(self, function: Estimate | None) -> None:
+    def _stages(self, phase: Phase) -> list[Stage]:
+        # each run's own, for its functions may use its hyper-parameters
+        return [method.stages()[phase.number] for method in self.executor.methods]
+
+    def _estimate(self, phase: Phase, moment: Literal["before", "refresh"]) -> None:
         # Runs outside the step, a few times per training, so a plain loop over runs.
         healthy = [run for run in range(self.executor.runs) if run not in self.failed]
-        if function is None or not healthy:
+        if getattr(phase.stage, moment) is None or not healthy:
             return
-        done = self.position.epoch / self.train.epochs
+        done, estimates = self.position.epoch / self.train.epochs, [getattr(s, moment) for s in self._stages(phase)]
         probs, labels = training_probs(self.executor, self.loader), self.loader.labels
-        found = {run: function(Snapshot(probs[run], labels[run], done)) for run in healthy}
+        found = {run: estimates[run](Snapshot(probs[run], labels[run], done)) for run in healthy}
         some = found[healthy[0]]  # also stands in for failed runs, whose predictions are no numbers
         stacked = {name: [found.get(run, some)[name] for run in range(self.executor.runs)] for name in some}
         self.executor.set_aux({name: torch.stack(each) for name, each in stacked.items()})
+
+    def _number(self, value: float) -> Tensor:
+        # filled on the device, since a copy from the host would wait for it
+        return torch.full((), value, dtype=torch.float64, device=self.loader.device)
 
     @property
     def _runs(self) -> Tensor:

@@ -30,7 +30,9 @@ def factor(schedule: Schedule, epoch: float, epochs: int) -> float:
 
 def make(settings: Optimiser, groups: Sequence[Mapping[str, Any]]) -> torch.optim.Optimizer:
     """The torch optimiser; fused, since one pass over stacked weights is what makes packing pay on a CPU."""
-    own: dict[str, Any] = {"lr": settings.lr, "weight_decay": settings.weight_decay, "fused": True}
+    on_cpu = all(param.device.type == "cpu" for group in groups for param in group["params"])
+    fused = on_cpu or settings.name != "adagrad"  # of which torch 2.11 has no fused form for CUDA
+    own: dict[str, Any] = {"lr": settings.lr, "weight_decay": settings.weight_decay, "fused": fused}
     if settings.name == "sgd":
         own |= {"momentum": settings.momentum, "nesterov": settings.nesterov}
     elif settings.name in ("adam", "adamw"):
@@ -70,11 +72,12 @@ class Updater:
 
     def step(self, grads: Mapping[str, Tensor | None], scale: float, active: Mapping[str, Tensor]) -> None:
         """One step with the learning rates times `scale`; `active` holds 0 or 1 per network (and run)."""
+        if active and self.runs and not self.split:
+            raise ValueError("a method that returns `active` must declare `skips`")
         for name, leaves in self._named().items():
             grad = grads[name]
             for leaf, piece in zip(leaves, [None] * len(leaves) if grad is None else self._pieces(grad), strict=True):
-                # torch's fused CPU kernels read a gradient as if it lay in memory like its parameter
-                leaf.grad = None if piece is None else piece.contiguous()
+                leaf.grad = None if piece is None else _laid_out_like(leaf, piece)
         self._scale(scale)
         kept = self._copies(active)
         self.optimizer.step()
@@ -130,3 +133,8 @@ class Updater:
                 for leaf, own in zip(leaves, self._pieces(flag), strict=True):
                     found += [(tensor, tensor.clone(), own) for tensor in (leaf, *self._of(leaf).values())]
         return found
+
+
+def _laid_out_like(leaf: Tensor, grad: Tensor) -> Tensor:
+    # torch's fused CPU kernels read a gradient as if it lay in memory like its parameter
+    return grad if grad.stride() == leaf.stride() else torch.empty_like(leaf).copy_(grad)

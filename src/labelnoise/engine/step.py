@@ -1,11 +1,35 @@
 """The unit of execution: the networks of a method as one module whose forward is whatever is asked of them."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from torch import nn
+from torch import Tensor, nn
 
-from labelnoise.types import Nets
+from labelnoise.methods.base import Method
+from labelnoise.types import Batch, Context, Nets, Terms
+
+Tensors = dict[str, Tensor]
+
+
+class Clock(NamedTuple):
+    """Where in the training a step stands."""
+
+    epoch: int  # of the whole training; with the step it names the random streams
+    step: int
+    progress: Tensor  # of the stage; these three go into the context
+    stage_epoch: Tensor
+    stage_epochs: Tensor
+    scale: float  # of the learning rate
+
+
+class Given(NamedTuple):
+    """The tensors that an objective is given, in the order of the context."""
+
+    batch: Batch
+    peers: tuple[Batch, ...]
+    draws: Tensors
+    memory: Tensors
+    aux: Tensors
 
 
 class Step(nn.Module):
@@ -37,3 +61,16 @@ class Step(nn.Module):
 def owner(parameter: str) -> str:
     """The network to which a parameter or buffer of a `Step` belongs."""
     return parameter.split(".")[1].replace("/", ".")
+
+
+def objective(method: Method, nets: Nets, given: Given, *, clock: Clock, update: str) -> Terms:
+    """A method's objective; the context is put together inside a map over runs, so that what is static stays static."""
+    time = (clock.progress, clock.stage_epoch, clock.stage_epochs)
+    ctx = Context(given.peers, given.draws, given.memory, given.aux, *time, update)
+    return method.objective(nets, given.batch, ctx)
+
+
+def prediction(method: Method, nets: Nets, x: Tensor, draws: Tensors, aux: Tensors, *, noisy: bool) -> Tensor:
+    """A method's log-probabilities of true labels or, noisy, of given ones."""
+    ctx = Context(draws=draws, aux=aux)
+    return method.noisy_log_probs(nets, x, ctx) if noisy else method.log_probs(nets, x, ctx)

@@ -80,5 +80,5 @@ def _validated(T: Tensor | ArrayLike) -> Tensor:
 
 
 def _log_given(log_probs: Tensor, target: Tensor, T: Tensor) -> Tensor:
-    log_T = torch.where(T > 0, T.clamp(min=torch.finfo(T.dtype).tiny).log(), LOG_ZERO).to(log_probs.dtype)
-    return (log_probs + log_T.index_select(1, target).T).logsumexp(-1)  # (B, K) -> (B,)
+    log_T = T.clamp(min=torch.finfo(T.dtype).tiny).log().masked_fill(T <= 0, LOG_ZERO).to(log_probs.dtype)
+    return (log_probs + log_T.T[target]).logsumexp(-1)  # (B, K) -> (B,)

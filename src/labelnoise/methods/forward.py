@@ -5,15 +5,22 @@ are found on a copy of the posteriors and rows normalised, which public code get
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from torch import Tensor
 
+from labelnoise.errors import InputError
 from labelnoise.losses.correction import forward_corrected, mixed_log_probs
 from labelnoise.methods.base import Method, Stage, register
 from labelnoise.methods.ce import CE
 from labelnoise.transition import Quantile, estimate_anchor
 from labelnoise.types import Batch, Context, Nets, Snapshot, Terms
+
+
+def anchor_matrix(snapshot: Snapshot, quantile: Quantile) -> dict[str, Tensor]:
+    """T from the first network's posteriors on the training set."""
+    return {"T": estimate_anchor(snapshot.probs, snapshot.labels, quantile=quantile)}
 
 
 @register("forward")
@@ -29,16 +36,17 @@ class Forward(Method):
     quantile: Quantile = "auto"
     noisy_validation: bool = True  # noisy labels are compared with p @ T rather than with p
 
+    def __post_init__(self) -> None:
+        if not 0 < self.warm_up < 1:
+            raise InputError(f"warm_up must lie between 0 and 1, not {self.warm_up}")
+
     def stages(self) -> tuple[Stage, ...]:
         """Cross-entropy to estimate T, then a new network with the corrected loss."""
+        estimate = partial(anchor_matrix, quantile=self.quantile)
         return (
             Stage("warm-up", self.warm_up, CE(), carry="best"),
-            Stage("corrected", 1 - self.warm_up, self, before=self.estimate, restart=("net",)),
+            Stage("corrected", 1 - self.warm_up, self, before=estimate, restart=("net",)),
         )
-
-    def estimate(self, snapshot: Snapshot) -> dict[str, Tensor]:
-        """T from the first network's posteriors on the training set."""
-        return {"T": estimate_anchor(snapshot.probs, snapshot.labels, quantile=self.quantile)}
 
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """Mean forward-corrected loss."""

@@ -1,22 +1,25 @@
 """T-Revision: importance reweighting by an estimated T, then T itself learns a correction together with the network.
 
-Fidelity: the correction is added once (the authors' code adds it again for every example of a batch), reaches the
-gradient through the weight, has a learning rate of its own to make up for that, and keeps T stochastic as
-|T + delta| over its row sums.
+Fidelity: the correction is added once, at a learning rate of its own; the authors' code adds it for every example anew.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from labelnoise.config import Optimiser, Schedule
+from labelnoise.errors import InputError
 from labelnoise.losses.correction import importance_weighted, mixed_log_probs
 from labelnoise.methods.base import Method, Stage, register
 from labelnoise.methods.ce import CE
-from labelnoise.transition import Quantile, estimate_anchor
-from labelnoise.types import Batch, Context, DataSpec, Nets, Snapshot, Terms
+from labelnoise.methods.forward import anchor_matrix
+from labelnoise.transition import Quantile
+from labelnoise.types import Batch, Context, DataSpec, Nets, Terms
+
+SLOW = Optimiser("adam", lr=5e-7, weight_decay=1e-4)
 
 
 class Revision(nn.Module):
@@ -27,9 +30,8 @@ class Revision(nn.Module):
         self.delta = nn.Parameter(torch.zeros(classes, classes))
 
     def forward(self, T: Tensor) -> Tensor:
-        """The revised T, row-stochastic."""
-        rows = (T + self.delta).abs()
-        return rows / rows.sum(-1, keepdim=True)
+        """|T + delta| over its row sums, so that the rows stay distributions."""
+        return nn.functional.normalize((T + self.delta).abs(), p=1, dim=-1)
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,10 @@ class TRevision(Method):
     revision_lr: float = 3e-5
     quantile: Quantile = "auto"
 
+    def __post_init__(self) -> None:
+        if min(self.warm_up, self.revise) <= 0 or self.warm_up + self.revise >= 1:
+            raise InputError(f"warm_up {self.warm_up} and revise {self.revise} must be above 0 and sum to less than 1")
+
     def networks(self, spec: DataSpec) -> dict[str, nn.Module]:
         """The classifier, and the correction of T."""
         return {"net": spec.net(spec.classes), "revision": Revision(spec.classes)}
@@ -67,16 +73,12 @@ class TRevision(Method):
 
     def stages(self) -> tuple[Stage, ...]:
         """Cross-entropy to estimate T, reweighting by it, then network and T together."""
-        reweight, slow = 1 - self.warm_up - self.revise, Optimiser("adam", lr=5e-7, weight_decay=1e-4)
+        reweight, estimate = 1 - self.warm_up - self.revise, partial(anchor_matrix, quantile=self.quantile)
         return (
             Stage("warm-up", self.warm_up, CE(), trains=("net",), carry="best"),
-            Stage("reweight", reweight, Reweight(), trains=("net",), before=self.estimate, carry="best"),
-            Stage("revise", self.revise, self, optimiser=slow, schedule=Schedule()),
+            Stage("reweight", reweight, Reweight(), trains=("net",), before=estimate, carry="best"),
+            Stage("revise", self.revise, self, optimiser=SLOW, schedule=Schedule()),
         )
-
-    def estimate(self, snapshot: Snapshot) -> dict[str, Tensor]:
-        """T from the first network's posteriors on the training set."""
-        return {"T": estimate_anchor(snapshot.probs, snapshot.labels, quantile=self.quantile)}
 
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """Mean importance-weighted loss; the gradient passes through the weight, the only place where T occurs."""

@@ -51,10 +51,11 @@ def show(records: Sequence[Record], what: str, noise_rates: Sequence[float], con
     """Print the comparison: what it is of, the table, and what its columns mean."""
     labels = "true labels" if all(TEST[0] in record.measures for record in records) else "given labels"
     wrong = f"{100 * mean(noise_rates):.1f} % of the training labels are wrong" if noise_rates else "noise rate unknown"
-    console.print(f"\n{what}: {wrong}\ntest accuracy in % against {labels}, mean ± std over seeds", highlight=False)
+    lines = f"\n{what}: {wrong}\ntest accuracy in % against {labels}, mean ± std over seeds"
+    console.print(lines, highlight=False, markup=False, soft_wrap=True)
     console.print(table(compare(records)))
     for name, meaning in MEANING.items():
-        console.print(f"{name}: {meaning}", highlight=False)
+        console.print(f"{name}: {meaning}", highlight=False, soft_wrap=True)
 
 
 def table(rows: Sequence[Row]) -> Table:

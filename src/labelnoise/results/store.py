@@ -48,7 +48,8 @@ class Journal:
         draft = self._closing.with_suffix(".draft")
         draft.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         draft.replace(self._closing)
-        self.checkpoint.unlink(missing_ok=True)
+        for leftover in (self.checkpoint, *self.folder.glob("*.draft")):
+            leftover.unlink(missing_ok=True)
 
 
 class Store:
@@ -61,14 +62,17 @@ class Store:
     def open(cls, folder: Path, settings: Mapping[str, Any]) -> "Store":
         """Take up or begin a folder; one that holds something else is left alone."""
         config = folder / "config.json"
-        if config.exists():
-            if digest(json.loads(config.read_text(encoding="utf-8"))) != digest(settings):
-                raise InputError(f"output folder {folder} holds runs of another config; choose another --out")
-        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError(f"output folder {folder} exists and holds something else; choose another --out")
-        else:
-            folder.mkdir(parents=True, exist_ok=True)
-            config.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+        try:
+            if config.exists():
+                if digest(json.loads(config.read_text(encoding="utf-8"))) != digest(settings):
+                    raise InputError(f"output folder {folder} holds runs of another config; choose another --out")
+            elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                raise InputError(f"output folder {folder} exists and holds something else; choose another --out")
+            else:
+                folder.mkdir(parents=True, exist_ok=True)
+                config.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
+            raise InputError(f"output folder {folder} cannot be used ({problem}); choose another --out") from None
         return cls(folder)
 
     def journal(self, name: str) -> Journal:

@@ -1,6 +1,7 @@
 """The main job: several methods on the same data with several seeds, taken up again where it was interrupted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -54,7 +55,8 @@ def compare_methods(
     """Train every method with every seed; what is wrong with the settings is said before anything is written."""
     if not methods:
         raise InputError("methods is empty; name at least one, such as ce,gce")
-    configs = comparison(base, methods, seeds, expected_rate(base))
+    base, noise_rate = _with_noise(base)
+    configs = comparison(base, methods, seeds, noise_rate)
     packs = plan_packs(configs)
     specify(base, prepare(base)).net(2)
     for pack in packs:
@@ -67,12 +69,12 @@ def compare_methods(
     return Outcome([record for journal in journals for record in journal.read()], store.folder, rates)
 
 
-def expected_rate(config: RunConfig) -> float:
-    """The share of wrong labels that the noise aims at, given how often each class occurs."""
+def _with_noise(config: RunConfig) -> tuple[RunConfig, float]:
+    # The config that also stands for the matrix behind the noise's name, and the share of wrong labels it aims at.
     dataset = load(config.data, config.seed)
-    noise = parse(config.noise, len(dataset.classes), config.data)
+    T = parse(config.noise, len(dataset.classes), config.data).T
     prior = torch.bincount(dataset.y_given, minlength=len(dataset.classes)).double() / len(dataset)
-    return round(noise.T.rate(prior), 6)
+    return replace(config, transition=digest(T.probs.tolist())), round(T.rate(prior), 6)
 
 
 def _run(pack: Pack, store: Store, device: torch.device, executor: str | None, display: Display) -> None:

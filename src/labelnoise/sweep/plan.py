@@ -38,7 +38,7 @@ def plan_packs(configs: Sequence[RunConfig]) -> list[Pack]:
     groups: dict[tuple[Method, str], list[tuple[RunConfig, Method]]] = {}
     for config in configs:
         method = build(config.method.name, config.method.settings)
-        rest = replace(config, method=Named(config.method.name), seed=0, noise="")
+        rest = replace(config, method=Named(config.method.name), seed=0, noise="", transition="")
         groups.setdefault((structure(method), rest.identity), []).append((config, method))
     return [Pack(tuple(c for c, _ in group), tuple(m for _, m in group)) for group in groups.values()]
 

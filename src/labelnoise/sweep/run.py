@@ -32,10 +32,11 @@ def find_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        device = torch.device(name)
-        torch.zeros((), device=device)
+        device = torch.zeros((), device=name).device
     except (RuntimeError, AssertionError):
-        raise InputError(f"device {name!r} is not available here; use auto, cpu, cuda or cuda:N") from None
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        raise InputError(f"device {name!r} is not available here; use auto, cpu, cuda or cuda:N")
     return device
 
 

@@ -1,0 +1,98 @@
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from labelnoise.engine import checkpoint
+from labelnoise.engine.checkpoint import Checkpointer, load, save
+from labelnoise.errors import InputError
+
+TENSORS = {
+    "weights|nets.teacher/net.w": torch.randn(3, 4, dtype=torch.float64),
+    "optimiser||step": torch.tensor(7.0),
+    "counts": torch.arange(5),
+    "flags": torch.tensor([True, False]),
+    "half": torch.randn(2, dtype=torch.bfloat16),
+    "transposed": torch.randn(3, 4).t(),
+    "broadcast": torch.ones(2, 1).expand(2, 3),
+    "empty": torch.zeros(0, 3),
+    "bad": torch.tensor([float("nan"), float("inf")]),
+}
+FACTS = {"position": [1, 2, 3], "failed": [0]}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "deeper" / "checkpoint.safetensors"
+
+
+def same(a, b):
+    return a.dtype == b.dtype and torch.equal(a.nan_to_num(9), b.nan_to_num(9))
+
+
+def test_what_was_saved_is_loaded_bit_for_bit(path):
+    save(path, TENSORS, FACTS)
+    tensors, facts = load(path)
+    assert tensors.keys() == TENSORS.keys()
+    assert all(same(value, tensors[name]) for name, value in TENSORS.items())
+    assert facts == FACTS
+
+
+def test_tensors_that_share_memory_are_saved_each(path):
+    whole = torch.arange(6.0)
+    save(path, {"a": whole, "b": whole[:3], "c": whole}, {})
+    tensors, _ = load(path)
+    assert torch.equal(tensors["b"], torch.arange(3.0))
+    assert torch.equal(tensors["c"], whole)
+
+
+def test_saving_leaves_one_file(path):
+    for _ in range(2):
+        save(path, TENSORS, FACTS)
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("dies_in", ["save_file", "fsync", "replace"])
+def test_a_save_that_dies_leaves_the_old_checkpoint(path, monkeypatch, dies_in):
+    def die(*_, **__):
+        raise KeyboardInterrupt
+
+    save(path, TENSORS, FACTS)
+    owner = {"save_file": checkpoint, "fsync": checkpoint.os, "replace": Path}[dies_in]
+    monkeypatch.setattr(owner, dies_in, die)
+    with pytest.raises(KeyboardInterrupt):
+        save(path, {"counts": torch.zeros(5)}, {"position": [9, 9, 9]})
+    tensors, facts = load(path)
+    assert torch.equal(tensors["counts"], TENSORS["counts"])
+    assert facts == FACTS
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.6, 0.99])
+def test_a_truncated_checkpoint_is_refused_with_advice(path, share):
+    save(path, TENSORS, FACTS)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(InputError, match=r"checkpoint .* cannot be read .* delete it to begin that training anew"):
+        load(path)
+
+
+def test_a_safetensors_file_of_someone_else_is_refused(tmp_path):
+    for number, metadata in enumerate([None, {"format": "pt"}, {"facts": "not json"}]):
+        path = tmp_path / f"{number}.safetensors"
+        save_file({"x": torch.zeros(1)}, path, metadata=metadata)
+        with pytest.raises(InputError, match="cannot be read"):
+            load(path)
+
+
+def test_without_a_checkpoint_there_is_nothing_to_load(path):
+    assert Checkpointer(path).load() is None
+
+
+@pytest.mark.parametrize(("every", "due"), [(0.0, True), (3600.0, False)])
+def test_a_save_is_due_once_its_time_has_passed(path, every, due):
+    checkpointer = Checkpointer(path, every)
+    assert checkpointer.due is due
+    checkpointer.save(TENSORS, FACTS)
+    assert checkpointer.due is due
+    assert checkpointer.load()[1] == FACTS

@@ -1,0 +1,126 @@
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from labelnoise.config import Optimiser, Schedule, Train
+from labelnoise.data.loader import Loader
+from labelnoise.engine.checkpoint import Checkpointer
+from labelnoise.engine.executors import EXECUTORS, choose
+from labelnoise.engine.loop import Training
+from labelnoise.methods import build
+from labelnoise.nets import build as build_net
+from labelnoise.testing import CLASSES, FEATURES, Silent, blobs, training, varied
+from labelnoise.types import DataSpec
+
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
+PLAIN = {
+    "adam": lambda params: torch.optim.Adam(params, lr=0.01, foreach=False, fused=False),
+    "sgd": lambda params: torch.optim.SGD(params, lr=0.05, momentum=0.9, foreach=False, fused=False),
+}
+SETTINGS = {"adam": Optimiser("adam", lr=0.01), "sgd": Optimiser("sgd", lr=0.05, momentum=0.9)}
+
+
+def network(head):
+    return nn.Sequential(nn.Linear(FEATURES, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, head))
+
+
+def engine(executor, optimiser, seeds):
+    loader = Loader([blobs(seed) for seed in seeds], dtype=torch.float64)
+    spec = DataSpec((FEATURES,), CLASSES, loader.samples, network)
+    runner = EXECUTORS[executor]([build("ce")] * len(seeds), spec, seeds, torch.zeros((), dtype=torch.float64))
+    settings = Train(epochs=5, batch=20, optimiser=SETTINGS[optimiser], schedule=Schedule("step", (3,)))
+    return Training(runner, loader, spec, settings, observer=Silent())
+
+
+def by_hand(optimiser, seed, start):
+    """The loop that everybody writes, fed with the same batches."""
+    net = network(CLASSES).double()
+    net.load_state_dict(start)
+    stepper = PLAIN[optimiser](net.parameters())
+    schedule = torch.optim.lr_scheduler.MultiStepLR(stepper, [3])
+    loader = Loader([blobs(seed)], dtype=torch.float64)
+    for epoch in range(5):
+        for batch, _ in loader.epoch(epoch, 20):
+            stepper.zero_grad()
+            F.cross_entropy(net(batch.x[0]), batch.y[0]).backward()
+            stepper.step()
+        schedule.step()
+    return net.state_dict()
+
+
+@pytest.mark.parametrize("optimiser", PLAIN)
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_training_equals_a_loop_written_by_hand(executor, optimiser):
+    seeds, prefix = (3, 4), "weights|nets.net."
+    trained = engine(executor, optimiser, seeds)
+    trained.begin(trained.phases[0])
+    starts = {name: value.clone() for name, value in trained.executor.state().items() if name.startswith(prefix)}
+    trained.finish(trained.phases[0])
+    end = trained.executor.state()
+    for run, seed in enumerate(seeds):
+        start = {name.removeprefix(prefix): value[run] for name, value in starts.items()}
+        for name, expected in by_hand(optimiser, seed, start).items():
+            torch.testing.assert_close(end[prefix + name][run], expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["t_revision", "decoupling"])
+def test_what_one_executor_left_goes_on_in_the_other(name, tmp_path):
+    methods, path = varied(build(name)), tmp_path / "checkpoint.safetensors"
+    whole = training(methods, "streams")
+    whole.run()
+    with pytest.raises(KeyboardInterrupt):
+        training(methods, "streams", observer=Silent(leave_after=11), checkpointer=Checkpointer(path, 0.0)).run()
+    other = training(methods, "packed", checkpointer=Checkpointer(path))
+    other.resume()
+    other.run()
+    for key, value in whole.state().items():
+        torch.testing.assert_close(other.state()[key], value, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_everything_that_comes_out_has_the_run_axis_first(executor):
+    started = training([build("peer_loss")] * 3, executor)
+    started.begin(started.phases[0])
+    batch, peers = next(started.loader.epoch(0, 20, peers=2))
+    terms = started.executor.step(batch, peers, {}, started.clock(started.phases[0], 0, 4))
+    assert {terms.loss.shape, *(value.shape for value in terms.logs.values())} == {(3,)}
+    assert started.executor.log_probs(batch.x).shape == (3, batch.x.shape[1], CLASSES)
+    assert {len(value) for value in started.executor.state().values()} == {3}
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_aux_reaches_each_run_its_own_rows(executor):
+    started = training([build("forward")] * 3, executor)
+    started.executor.enter(1, started.train.optimiser)
+    T = torch.eye(CLASSES, dtype=torch.float64).expand(3, -1, -1).clone()
+    T[1] = 1 / CLASSES
+    started.executor.set_aux({"T": T})
+    x = next(started.loader.chunks("test", 5)).x
+    noisy, true = started.executor.log_probs(x, noisy=True), started.executor.log_probs(x)
+    torch.testing.assert_close(noisy[[0, 2]], true[[0, 2]], rtol=0, atol=1e-6)
+    torch.testing.assert_close(noisy[1].exp(), torch.full_like(noisy[1], 1 / CLASSES), rtol=0, atol=1e-6)
+
+
+def _net(name, shape=(1, 8, 8)):
+    with torch.device("meta"):
+        return build_net(name, shape, 10)
+
+
+@pytest.mark.parametrize(
+    ("net", "runs", "device", "expected"),
+    [
+        (_net("mlp"), 3, CPU, "packed"),
+        (_net("mlp"), 18, CPU, "packed"),
+        (_net("mlp"), 1, CPU, "streams"),
+        (_net("mlp_2000"), 8, CPU, "streams"),
+        (_net("lenet5", (1, 28, 28)), 8, CPU, "streams"),
+        (_net("wrn_28_2", (3, 32, 32)), 8, CPU, "streams"),
+        (_net("lenet5", (1, 28, 28)), 8, GPU, "packed"),
+        (_net("lenet5", (1, 28, 28)), 1, GPU, "streams"),
+        (_net("wrn_28_2", (3, 32, 32)), 8, GPU, "streams"),
+    ],
+    ids=lambda value: str(value) if not isinstance(value, nn.Module) else type(value).__name__,
+)
+def test_the_executor_is_chosen_by_network_runs_and_device(net, runs, device, expected):
+    assert choose(net, runs, 128, device) == expected

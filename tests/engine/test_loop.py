@@ -1,0 +1,368 @@
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelnoise.config import Optimiser, Schedule
+from labelnoise.data.loader import batches
+from labelnoise.engine.checkpoint import Checkpointer
+from labelnoise.engine.evaluate import training_probs
+from labelnoise.engine.executors import EXECUTORS
+from labelnoise.engine.loop import phases
+from labelnoise.errors import InputError
+from labelnoise.losses.cross_entropy import cross_entropy
+from labelnoise.methods import build
+from labelnoise.methods.base import Method, Stage, hyper
+from labelnoise.methods.ce import CE
+from labelnoise.testing import TRAIN, Silent, training
+from labelnoise.types import Terms
+
+every_executor = pytest.mark.parametrize("executor", EXECUTORS)
+
+
+@dataclass(frozen=True)
+class Shares(Method):
+    """Stages with these shares of the epochs."""
+
+    shares: tuple[float, ...] = (1.0,)
+
+    def stages(self):
+        return tuple(Stage(str(i), share, CE()) for i, share in enumerate(self.shares))
+
+
+@dataclass(frozen=True)
+class Fused(CE):
+    """Cross-entropy that turns NaN once its fuse has burnt down."""
+
+    fuse: float = hyper(2.0, low=0.0, high=3.0)
+
+    def objective(self, nets, batch, ctx):
+        alight = ctx.progress >= self.fuse
+        return Terms(super().objective(nets, batch, ctx).loss * torch.where(alight, torch.nan, 1.0))
+
+
+@dataclass(frozen=True)
+class Rich(Method):
+    """Memory, draws, two kinds of stage, an estimate after every epoch, a best epoch, a new start."""
+
+    decay: float = hyper(0.7, low=0.5, high=0.9)
+
+    def memory(self, spec):
+        return {"ema": torch.zeros(spec.samples), "visits": torch.zeros(spec.samples, dtype=torch.int64)}
+
+    def draws(self, spec, size, rng):
+        return {"noise": rng.normal(size, *spec.shape)}
+
+    def stages(self):
+        sgd = Optimiser("sgd", lr=0.1, momentum=0.9)
+        first = Stage("first", 0.5, CE(), carry="best", optimiser=sgd, batch=32, schedule=Schedule("cosine"))
+        return (
+            first,
+            Stage("second", 0.5, self, before=self.prior, refresh=self.prior, restart=("net",), carry="best"),
+        )
+
+    def prior(self, snapshot):
+        return {"prior": snapshot.probs.mean(0) + snapshot.progress}
+
+    def objective(self, nets, batch, ctx):
+        logits = nets["net"](batch.x + 0.1 * ctx.draws["noise"]) + ctx.aux["prior"]
+        loss = cross_entropy(logits, batch.y)
+        ema = self.decay * ctx.memory["ema"] + (1 - self.decay) * loss.detach()
+        return Terms((loss * (1 + ema)).mean(), {"ema": ema.mean()}, {"ema": ema, "visits": ctx.memory["visits"] + 1})
+
+
+def weights(trained):
+    state = trained.executor.state()
+    return {name: value.clone() for name, value in state.items() if name.startswith("weights|") and "seed" not in name}
+
+
+class Watching(Silent):
+    """Also keeps the weights of every epoch, and where each step was."""
+
+    def __init__(self):
+        super().__init__()
+        self.weights, self.places = [], []
+
+    def stepped(self, epoch, step, steps):
+        self.places.append((epoch, step, steps))
+
+    def finished_epoch(self, result):
+        super().finished_epoch(result)
+        self.weights.append(weights(self.training))
+
+
+def watched(methods, executor="streams", **settings):
+    observer = Watching()
+    observer.training = training(methods, executor, observer=observer, **settings)
+    return observer.training, observer
+
+
+@pytest.mark.parametrize(
+    ("shares", "epochs", "ends"),
+    [
+        ((1.0,), 7, [7]),
+        ((0.3, 0.3, 0.4), 10, [3, 6, 10]),
+        ((0.3, 0.7), 60, [18, 60]),
+        ((0.01, 0.99), 10, [1, 10]),
+        ((0.99, 0.01), 10, [9, 10]),
+        ((0.98, 0.01, 0.01), 3, [1, 2, 3]),
+    ],
+)
+def test_shares_become_epochs(shares, epochs, ends):
+    found = phases(Shares(shares), epochs)
+    assert [phase.end for phase in found] == ends
+    assert [phase.first for phase in found] == [0, *ends[:-1]]
+    assert [phase.stage.name for phase in found] == [str(i) for i in range(len(shares))]
+
+
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=6), st.integers(0, 60))
+def test_every_stage_has_an_epoch_and_none_is_lost(raw, more):
+    shares = tuple(share / sum(raw) for share in raw)
+    epochs = len(shares) + more
+    found = phases(Shares(shares), epochs)
+    lengths = [phase.end - phase.first for phase in found]
+    assert min(lengths) >= 1
+    assert sum(lengths) == epochs
+
+
+def test_fewer_epochs_than_stages_are_refused():
+    with pytest.raises(InputError, match="epochs is 2, but each of the 3 stages of 'Shares' needs one; give more"):
+        phases(Shares((0.3, 0.3, 0.4)), 2)
+
+
+@every_executor
+def test_the_best_epoch_first_among_equals_is_handed_over(executor):
+    trained, seen = watched([Rich()] * 3, executor, train=replace(TRAIN, epochs=12))
+    for phase in trained.phases:
+        trained.begin(phase)
+        trained.finish(phase)
+        results, kept = seen.results[phase.first : phase.end], seen.weights[phase.first : phase.end]
+        scores = np.array([[result.measures[run]["validation/score"] for result in results] for run in range(3)])
+        assert (scores.max(1) > scores[:, 0]).any()
+        for run, best in enumerate(scores.argmax(1)):
+            assert all(torch.equal(value[run], kept[best][name][run]) for name, value in weights(trained).items())
+
+
+def test_a_stage_that_carries_the_last_epoch_hands_over_that():
+    trained, seen = watched([Shares((0.5, 0.5))] * 2, seeds=(0, 1))
+    trained.begin(trained.phases[0])
+    trained.finish(trained.phases[0])
+    assert all(torch.equal(value, seen.weights[-1][name]) for name, value in weights(trained).items())
+
+
+@every_executor
+def test_a_restarted_network_is_new_and_the_same_for_the_same_seed(executor):
+    entered = []
+    for _ in range(2):
+        trained, _ = watched([build("forward")] * 3, executor)
+        trained.begin(trained.phases[0])
+        before = weights(trained)
+        trained.finish(trained.phases[0])
+        trained.begin(trained.phases[1])
+        entered.append(weights(trained))
+    name = "weights|nets.net.head.weight"
+    assert all(not torch.equal(old, new) for old, new in zip(before[name], entered[0][name], strict=True))
+    assert all(torch.equal(value, entered[1][key]) for key, value in entered[0].items())
+
+
+def test_steps_are_told_one_by_one_with_the_batch_size_of_the_stage():
+    trained, seen = watched([Rich()], seeds=(0,))
+    trained.run()
+    samples = trained.loader.samples
+    per_epoch = [batches(samples, 32)[0]] * 3 + [batches(samples, TRAIN.batch)[0]] * 3
+    assert seen.places == [(epoch, step, steps) for epoch, steps in enumerate(per_epoch) for step in range(steps)]
+
+
+@every_executor
+def test_a_stage_may_have_an_optimiser_and_a_schedule_of_its_own(executor):
+    @dataclass(frozen=True)
+    class Own(CE):
+        def stages(self):
+            still = Schedule("step", milestones=(1,), gamma=0.0)  # moves in the stage's first epoch only
+            sgd = Optimiser("sgd", lr=0.1, momentum=0.9)
+            return (Stage("a", 0.5, self), Stage("b", 0.5, self, optimiser=sgd, schedule=still))
+
+    trained, seen = watched([Own()] * 2, executor, seeds=(0, 1))
+    trained.run()
+    name = "weights|nets.net.head.weight"
+    moved = [not torch.equal(one[name], two[name]) for one, two in pairwise(seen.weights)]
+    assert moved == [True, True, True, False, False]
+    kinds = {key.rpartition("|")[2] for key in trained.state() if key.startswith("optimiser|")}
+    assert kinds == {"momentum_buffer"}
+
+
+def test_optimiser_state_starts_fresh_per_stage():
+    trained, _ = watched([Shares((0.5, 0.5))], seeds=(0,))
+    trained.run()
+    steps = batches(trained.loader.samples, TRAIN.batch)[0]
+    counts = [value for name, value in trained.state().items() if name.endswith("|step")]
+    assert counts
+    assert all(value.tolist() == [3 * steps] for value in counts)
+
+
+def test_the_clock_counts_within_the_stage():
+    @dataclass(frozen=True)
+    class Timed(CE):
+        def stages(self):
+            return (Stage("a", 1 / 3, self), Stage("b", 2 / 3, self))
+
+        def objective(self, nets, batch, ctx):
+            time = {"progress": ctx.progress, "epoch": ctx.epoch, "epochs": ctx.epochs}
+            return super().objective(nets, batch, ctx)._replace(logs=time)
+
+    trained, seen = watched([Timed()] * 2, "packed", seeds=(0, 1))
+    trained.run()
+    steps = batches(trained.loader.samples, TRAIN.batch)[0]
+    for epoch, result in enumerate(seen.results):
+        own, all_own = (epoch, 2) if epoch < 2 else (epoch - 2, 4)
+        progress = np.mean([(own + step / steps) / all_own for step in range(steps)])
+        for measures in result.measures.values():
+            logged = [measures[f"train/{name}"] for name in ("progress", "epoch", "epochs")]
+            assert logged == pytest.approx([progress, own, all_own], abs=1e-12)
+
+
+def test_the_recorded_loss_is_the_mean_over_the_steps():
+    trained, seen = watched([CE()] * 2, seeds=(0, 1))
+    losses, step = [], trained.executor.step
+    trained.executor.step = lambda *args: losses.append(terms := step(*args)) or terms
+    trained.run()
+    per_epoch = torch.stack([terms.loss for terms in losses]).reshape(6, -1, 2).mean(1)
+    for result, expected in zip(seen.results, per_epoch, strict=True):
+        recorded = [result.measures[run]["train/loss"] for run in (0, 1)]
+        assert recorded == pytest.approx(expected.tolist(), abs=1e-12)
+
+
+@every_executor
+def test_memory_is_read_and_written_at_the_rows_of_each_batch(executor):
+    trained, _ = watched([Rich()] * 3, executor)
+    trained.run()
+    served = torch.zeros_like(trained.memory["visits"])
+    for epoch in range(3, 6):
+        for batch, _ in trained.loader.epoch(epoch, TRAIN.batch):
+            for run in range(3):
+                for row in batch.rows[run].tolist():
+                    served[run, row] += 1
+    assert torch.equal(trained.memory["visits"], served)
+
+
+def test_memory_has_the_precision_of_the_training_and_whole_numbers_stay_whole():
+    trained, _ = watched([Rich()], seeds=(0,))
+    trained.run()
+    assert {name: rows.dtype for name, rows in trained.memory.items()} == {"ema": torch.float64, "visits": torch.int64}
+
+
+def test_estimates_come_once_before_a_stage_and_after_each_of_its_epochs():
+    seen = []
+
+    @dataclass(frozen=True)
+    class Estimating(CE):
+        def stages(self):
+            note = self.note
+            return (Stage("a", 0.5, self), Stage("b", 0.5, self, before=note("before"), refresh=note("refresh")))
+
+        def note(self, which):
+            return lambda snapshot: seen.append((which, snapshot)) or {"seen": torch.zeros(1)}
+
+    trained, _ = watched([Estimating()], seeds=(0,))
+    trained.run()
+    expected = [("before", 3 / 6), *(("refresh", (epoch + 1) / 6) for epoch in (3, 4, 5))]
+    assert [(which, snapshot.progress) for which, snapshot in seen] == expected
+    last = seen[-1][1]
+    assert torch.equal(last.probs, training_probs(trained.executor, trained.loader)[0])
+    assert torch.equal(last.labels, trained.loader.labels[0])
+
+
+@every_executor
+def test_a_run_that_turns_nan_is_reported_where_it_did_and_recorded_no_more(executor):
+    trained, seen = watched([Fused(2.0), Fused(0.55), Fused(2.0)], executor)
+    trained.run()
+    assert [result.failed for result in seen.results] == [{}, {}, {}, {1: 2}, {}, {}]  # (3 + 2 / 4) / 6 >= 0.55
+    assert [sorted(result.measures) for result in seen.results] == [[0, 1, 2]] * 3 + [[0, 2]] * 3
+
+
+@every_executor
+def test_records_of_neighbours_do_not_notice_a_run_that_turns_nan(executor):
+    (bad, seen), (good, undisturbed) = (watched([Fused(), Fused(fuse), Fused()], executor) for fuse in (0.55, 2.0))
+    bad.run()
+    good.run()
+    for result, expected in zip(seen.results, undisturbed.results, strict=True):
+        assert all(result.measures[run] == expected.measures[run] for run in (0, 2))
+
+
+def test_weights_ruined_by_the_last_step_of_an_epoch_are_noticed_in_that_epoch():
+    @dataclass(frozen=True)
+    class Late(CE):
+        def objective(self, nets, batch, ctx):
+            loss = super().objective(nets, batch, ctx).loss
+            hidden = torch.where(ctx.progress >= 0.7, 0.0, 1.0) * loss  # 0 has no slope under a root
+            return Terms(loss + hidden.sqrt())
+
+    trained, seen = watched([Late()], seeds=(0,), train=replace(TRAIN, epochs=1))
+    trained.run()
+    assert seen.results[0].failed == {0: 3}
+    assert seen.results[0].measures == {}
+
+
+@every_executor
+def test_a_training_ends_early_once_all_its_runs_have_failed(executor):
+    trained, seen = watched([Fused(0.2), Fused(0.55), Fused(0.4)], executor)
+    trained.run()
+    assert [result.epoch for result in seen.results] == [0, 1, 2, 3]
+
+
+@every_executor
+def test_runs_that_all_fail_in_the_first_of_several_stages_end_in_peace(executor):
+    @dataclass(frozen=True)
+    class Doomed(Rich):
+        def stages(self):
+            first, second = super().stages()
+            return (replace(first, method=Fused(0.0)), second)
+
+    trained, seen = watched([Doomed()] * 2, executor, seeds=(0, 1))
+    trained.run()
+    assert len(seen.results) == 1
+
+
+@every_executor
+def test_left_at_any_step_and_resumed_it_ends_bit_for_bit_the_same(executor, tmp_path):
+    methods = [Rich(0.6), Rich(0.8)]
+    settings = {"seeds": (3, 4), "train": replace(TRAIN, epochs=4)}
+    whole = Silent()
+    expected = training(methods, executor, observer=whole, **settings)
+    expected.run()
+    for steps in range(1, whole.steps + 1):
+        first, second, path = Silent(leave_after=steps), Silent(), tmp_path / f"{steps}.safetensors"
+        with pytest.raises(KeyboardInterrupt):
+            training(methods, executor, observer=first, checkpointer=Checkpointer(path, 0.0), **settings).run()
+        resumed = training(methods, executor, observer=second, checkpointer=Checkpointer(path), **settings)
+        resumed.resume()
+        resumed.run()
+        assert first.results + second.results == whole.results
+        assert all(torch.equal(value, resumed.state()[name]) for name, value in expected.state().items())
+
+
+@pytest.mark.parametrize(("saved", "resumed"), [("ce", "co_teaching"), ("t_revision", "ce")])
+def test_a_checkpoint_of_another_training_is_refused(saved, resumed, tmp_path):
+    path = tmp_path / "checkpoint.safetensors"
+    with pytest.raises(KeyboardInterrupt):
+        training(
+            [build(saved)], seeds=(0,), observer=Silent(leave_after=20), checkpointer=Checkpointer(path, 0.0)
+        ).run()
+    with pytest.raises(InputError, match=r"checkpoint .* is of another training .* delete it to begin anew"):
+        training([build(resumed)], seeds=(0,), checkpointer=Checkpointer(path)).resume()
+
+
+def test_a_failed_run_stays_failed_after_resuming(tmp_path):
+    methods, path = [Fused(0.2), Fused(2.0)], tmp_path / "checkpoint.safetensors"
+    first, second = Silent(leave_after=14), Silent()
+    with pytest.raises(KeyboardInterrupt):
+        training(methods, seeds=(0, 1), observer=first, checkpointer=Checkpointer(path, 0.0)).run()
+    resumed = training(methods, seeds=(0, 1), observer=second, checkpointer=Checkpointer(path))
+    resumed.resume()
+    resumed.run()
+    assert [result.failed for result in first.results + second.results] == [{}, {0: 1}, {}, {}, {}, {}]
+    assert [sorted(result.measures) for result in second.results] == [[1]] * 3

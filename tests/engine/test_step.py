@@ -1,0 +1,73 @@
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import nn
+
+from labelnoise.engine.step import Clock, Given, Step, objective, owner, prediction
+from labelnoise.methods.base import Method
+from labelnoise.types import Batch, Terms
+
+
+def two():
+    return Step({"net": nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)), "teacher.net": nn.Linear(2, 3)})
+
+
+@dataclass(frozen=True)
+class Echo(Method):
+    """Returns what it was given."""
+
+    def objective(self, nets, batch, ctx):
+        return Terms(batch, logs=ctx)
+
+    def log_probs(self, nets, x, ctx):
+        return ("true", nets, x, ctx)
+
+    def noisy_log_probs(self, nets, x, ctx):
+        return ("given", nets, x, ctx)
+
+
+def test_networks_keep_the_names_their_method_gave_them():
+    assert list(two().networks) == ["net", "teacher.net"]
+
+
+def test_a_call_is_the_function_on_the_networks():
+    step = two()
+    assert step(lambda nets, *args: (list(nets), args), 1, "x") == (["net", "teacher.net"], (1, "x"))
+
+
+def test_every_parameter_and_buffer_belongs_to_its_network():
+    step = two()
+    owners = {owner(name): name for name, _ in (*step.named_parameters(), *step.named_buffers())}
+    assert set(owners) == {"net", "teacher.net"}
+    own = {id(tensor) for tensor in step.networks["teacher.net"].parameters()}
+    assert {id(p) for name, p in step.named_parameters() if owner(name) == "teacher.net"} == own
+
+
+@pytest.mark.parametrize(("trains", "expected"), [(("net",), [True, False]), (("teacher.net", "net"), [True, True])])
+def test_train_only_puts_the_others_in_eval_mode(trains, expected):
+    step = two().eval()
+    step.train_only(trains)
+    assert [net.training for net in step.networks.values()] == expected
+    assert step.networks["net"][1].training == expected[0]
+
+
+def test_an_objective_gets_everything_in_its_place():
+    batch, peer = (Batch(*torch.full((3, 1), value)) for value in (1.0, 2.0))
+    draws, memory, aux = ({kind: torch.zeros(())} for kind in ("draws", "memory", "aux"))
+    clock = Clock(7, 5, torch.tensor(0.25), torch.tensor(2.0), torch.tensor(8.0), 0.1)
+    terms = objective(Echo(), {}, Given(batch, (peer,), draws, memory, aux), clock=clock, update="critic")
+    assert terms.loss is batch
+    assert terms.logs.peers == (peer,)
+    assert (terms.logs.draws, terms.logs.memory, terms.logs.aux) == (draws, memory, aux)
+    assert [float(terms.logs.progress), float(terms.logs.epoch), float(terms.logs.epochs)] == [0.25, 2.0, 8.0]
+    assert terms.logs.update == "critic"
+
+
+@pytest.mark.parametrize(("noisy", "which"), [(False, "true"), (True, "given")])
+def test_a_prediction_is_of_true_or_of_given_labels(noisy, which):
+    x, draws, aux = torch.zeros(1), {"d": torch.zeros(1)}, {"T": torch.zeros(1)}
+    kind, _, inputs, ctx = prediction(Echo(), {}, x, draws, aux, noisy=noisy)
+    assert kind == which
+    assert inputs is x
+    assert (ctx.draws, ctx.aux) == (draws, aux)

@@ -1,0 +1,107 @@
+import pytest
+import torch
+from torch.func import vmap
+
+from labelnoise.losses.cross_entropy import cross_entropy
+from labelnoise.methods.select import disagreement, forget_rate, keep_smallest, weighted_mean
+
+LOGITS_A = [[3, 0, 0], [0, 2, 0], [0, 0, 0.5], [1.2, 1, 0], [0, 0, 4], [2, 0, 0]]
+LOGITS_B = [[1, 0, 0], [0, 3, 0], [0, 0, 2], [0, 2.5, 0], [2, 0, 0], [0, 0, 1]]
+A, B = torch.tensor(LOGITS_A, dtype=torch.float64), torch.tensor(LOGITS_B, dtype=torch.float64)
+LABELS = torch.tensor([0, 1, 2, 0, 2, 1])
+
+KEPT_OF_128 = {
+    0.2: [128, 125, 122, 119, 116, 113, 110, 108, 105, 102, 102],
+    0.3: [128, 123, 119, 115, 110, 106, 102, 98, 93, 89],
+    0.4: [128, 122, 116, 110, 105, 99, 93, 88, 82, 76],
+    0.45: [128, 121, 115, 108, 102, 96, 89, 83, 76, 70],
+    0.5: [128, 120, 113, 106, 99, 92, 85, 78, 71, 64],
+}
+
+
+def epoch(number: float) -> torch.Tensor:
+    return torch.tensor(number, dtype=torch.float64)
+
+
+def places(weights: torch.Tensor) -> set[int]:
+    return set(weights.nonzero().flatten().tolist())
+
+
+@pytest.mark.parametrize(
+    ("rate", "kept_a", "kept_b"), [(1 / 3, {4, 0, 1, 3}, {1, 2, 0, 5}), (1 / 2, {4, 0, 1}, {1, 2, 0})]
+)
+def test_keep_smallest_picks_the_published_examples(rate: float, kept_a: set[int], kept_b: set[int]) -> None:
+    assert places(keep_smallest(cross_entropy(A, LABELS), rate)) == kept_a
+    assert places(keep_smallest(cross_entropy(B, LABELS), rate)) == kept_b
+
+
+@pytest.mark.parametrize(("rate", "loss_a", "loss_b"), [(1 / 3, 0.842097, 1.384480), (1 / 2, 0.376281, 0.961971)])
+def test_mean_over_the_others_picks_is_the_published_one(rate: float, loss_a: float, loss_b: float) -> None:
+    own, other = cross_entropy(A, LABELS), cross_entropy(B, LABELS)
+    assert weighted_mean(own, keep_smallest(other, rate)).item() == pytest.approx(loss_a, abs=1e-6)
+    assert weighted_mean(other, keep_smallest(own, rate)).item() == pytest.approx(loss_b, abs=1e-6)
+
+
+def test_keep_smallest_keeps_ties_by_position() -> None:
+    assert keep_smallest(torch.tensor([1.0, 0.5, 1.0, 1.0]), 0.5).tolist() == [1, 1, 0, 0]
+
+
+@pytest.mark.parametrize(("rate", "kept"), [(0.9, 1), (0.8, 2), (1.0, 1), (0.0, 10), (0.25, 7)])
+def test_keep_smallest_counts_by_floor_without_rounding_slips_and_keeps_one(rate: float, kept: int) -> None:
+    assert keep_smallest(torch.arange(10.0), rate).sum().item() == kept
+
+
+def test_keep_smallest_passes_no_gradient() -> None:
+    assert not keep_smallest(torch.rand(4, requires_grad=True), 0.5).requires_grad
+
+
+def test_keep_smallest_has_the_dtype_of_the_loss() -> None:
+    assert keep_smallest(torch.rand(4), torch.tensor(0.5, dtype=torch.float64)).dtype == torch.float32
+
+
+def test_keep_smallest_leaves_out_nan_first() -> None:
+    assert keep_smallest(torch.tensor([float("nan"), 3.0, 2.0]), 1 / 3).tolist() == [0, 1, 1]
+
+
+def test_keep_smallest_mapped_over_rates_equals_the_loop() -> None:
+    losses, rates = torch.rand(5, 8, generator=torch.Generator().manual_seed(0)), torch.linspace(0, 1, 5)
+    mapped = vmap(keep_smallest)(losses, rates)
+    assert torch.equal(mapped, torch.stack([keep_smallest(*pair) for pair in zip(losses, rates, strict=True)]))
+
+
+def test_forget_rate_ramps_over_ten_epochs_and_stays() -> None:
+    rates = [forget_rate(0.45, epoch(t)).item() for t in range(12)]
+    expected = [0, 0.05, 0.10, 0.15, 0.20, 0.25, 0.30, 0.35, 0.40, 0.45, 0.45, 0.45]
+    assert rates == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize(("rate", "kept"), KEPT_OF_128.items())
+def test_kept_of_a_batch_of_128_are_as_published(rate: float, kept: list[int]) -> None:
+    losses = torch.arange(128.0)
+    assert [keep_smallest(losses, forget_rate(rate, epoch(t))).sum().item() for t in range(len(kept))] == kept
+
+
+def test_forget_rate_of_a_ramp_of_one_epoch_is_full_from_the_second() -> None:
+    assert [forget_rate(0.3, epoch(t), 1).item() for t in range(3)] == [0, 0.3, 0.3]
+
+
+def test_disagreement_is_where_predictions_differ() -> None:
+    assert places(disagreement(A, B)) == {3, 4, 5}
+
+
+def test_mean_over_the_disagreement_is_the_published_one() -> None:
+    differ = disagreement(A, B)
+    assert weighted_mean(cross_entropy(A, LABELS), differ).item() == pytest.approx(1.008967, abs=1e-6)
+    assert weighted_mean(cross_entropy(B, LABELS), differ).item() == pytest.approx(2.147666, abs=1e-6)
+
+
+def test_weighted_mean_of_nothing_is_zero_with_zero_gradient() -> None:
+    losses = torch.rand(4, requires_grad=True)
+    mean = weighted_mean(losses, torch.zeros(4))
+    assert mean.item() == 0
+    assert torch.autograd.grad(mean, losses)[0].tolist() == [0, 0, 0, 0]
+
+
+def test_weighted_mean_of_everything_is_the_mean() -> None:
+    losses = torch.rand(7, dtype=torch.float64)
+    torch.testing.assert_close(weighted_mean(losses, torch.ones(7)), losses.mean(), rtol=1e-14, atol=0)

@@ -1,0 +1,66 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from labelnoise.errors import InputError
+from labelnoise.results.record import Record, append, read, rewrite
+
+RECORDS = [Record("abc", "gce", seed, "train", epoch, {"a": 0.1 * epoch}) for epoch in range(3) for seed in (0, 1)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "records.jsonl"
+
+
+def test_what_was_appended_is_read_in_order(path):
+    append(path, RECORDS[:2])
+    append(path, RECORDS[2:])
+    assert read(path) == RECORDS
+
+
+def test_numbers_come_back_exactly(path):
+    record = replace(RECORDS[0], measures={"third": 1 / 3, "tiny": 5e-324, "accuracy": 0.9416666626930237})
+    append(path, [record])
+    assert read(path) == [record]
+
+
+def test_a_record_is_one_line_of_json(path):
+    append(path, RECORDS)
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["epoch"] for line in lines] == [record.epoch for record in RECORDS]
+
+
+def test_a_file_that_is_not_there_holds_no_records(path):
+    assert read(path) == []
+
+
+@pytest.mark.parametrize("cut", [1, 2, 20, 80])
+def test_a_torn_last_line_is_passed_over(path, cut):
+    append(path, RECORDS)
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert read(path) == RECORDS[:-1]
+
+
+@pytest.mark.parametrize("line", ["", '{"run": "abc", "met', "[1, 2]", '{"run": "abc"}', "7"])
+def test_a_torn_line_in_the_middle_is_refused(path, line):
+    append(path, RECORDS[:1])
+    with path.open("a") as file:
+        file.write(line + "\n")
+    append(path, RECORDS[1:])
+    with pytest.raises(InputError, match=r"records\.jsonl is not a file of records"):
+        read(path)
+
+
+def test_rewriting_replaces_all_and_leaves_one_file(path):
+    append(path, RECORDS)
+    rewrite(path, RECORDS[:3])
+    assert read(path) == RECORDS[:3]
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_rewriting_is_not_confused_by_an_earlier_attempt(path):
+    path.with_suffix(".draft").write_text("half a line")
+    rewrite(path, RECORDS)
+    assert read(path) == RECORDS

@@ -1,0 +1,98 @@
+from dataclasses import replace
+
+import pytest
+
+from labelnoise.config import Named, Optimiser, RunConfig, Split, Train
+from labelnoise.errors import InputError
+from labelnoise.methods import build
+from labelnoise.sweep.plan import comparison, plan_packs, told
+
+BASE = RunConfig(method=Named("co_teaching"))
+
+
+def packed(*configs):
+    """Which configs lie together, by their positions."""
+    place = {id(config): i for i, config in enumerate(configs)}
+    return [[place[id(config)] for config in pack.configs] for pack in plan_packs(configs)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(BASE, seed=1),
+        replace(BASE, noise="pair:0.2", transition="abc"),
+        replace(BASE, method=Named("co_teaching", {"forget": 0.35})),
+    ],
+    ids=["seed", "noise", "hyper-parameter"],
+)
+def test_runs_that_differ_in_numbers_alone_share_a_pack(other):
+    assert packed(BASE, other) == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(BASE, method=Named("decoupling")),
+        replace(BASE, method=Named("co_teaching", {"ramp": 5})),
+        replace(BASE, net=Named("mlp_2000")),
+        replace(BASE, net=Named("mlp", {"widths": "8"})),
+        replace(BASE, data="moons"),
+        replace(BASE, split=Split(0.2, 0.2)),
+        replace(BASE, train=Train(batch=64)),
+        replace(BASE, train=Train(optimiser=Optimiser(lr=0.1))),
+    ],
+    ids=["method", "structural field", "net", "net setting", "data", "split", "batch", "learning rate"],
+)
+def test_runs_of_other_structure_have_packs_of_their_own(other):
+    assert packed(BASE, other) == [[0], [1]]
+
+
+def test_packs_come_in_the_order_of_their_first_runs():
+    named = [replace(BASE, method=Named(name), seed=seed) for seed in (0, 1) for name in ("mixup", "ce", "gce")]
+    assert packed(*named) == [[0, 3], [1, 4], [2, 5]]
+
+
+def test_a_pack_holds_the_methods_of_its_runs():
+    (pack,) = plan_packs([replace(BASE, method=Named("gce", {"q": q})) for q in (0.3, 0.9)])
+    assert pack.methods == (build("gce", {"q": 0.3}), build("gce", {"q": 0.9}))
+
+
+def test_the_name_of_a_pack_changes_with_every_setting_of_every_run():
+    (one,) = plan_packs([BASE, replace(BASE, seed=1)])
+    (other,) = plan_packs([BASE, replace(BASE, seed=2)])
+    assert one.name != other.name
+    assert one.name.startswith("co_teaching-")
+
+
+def test_an_unknown_setting_of_a_method_is_refused():
+    with pytest.raises(InputError, match="method 'gce' has no setting 'p'"):
+        plan_packs([replace(BASE, method=Named("gce", {"p": 0.3}))])
+
+
+def test_a_method_whose_paper_assumes_the_noise_rate_is_told_it():
+    assert told(Named("co_teaching"), 0.4) == Named("co_teaching", {"forget": 0.4})
+
+
+def test_what_was_set_by_hand_stays():
+    assert told(Named("co_teaching", {"forget": 0.1}), 0.4).settings == {"forget": 0.1}
+
+
+def test_other_settings_stay_beside_what_is_told():
+    assert told(Named("co_teaching", {"ramp": 3}), 0.4).settings == {"forget": 0.4, "ramp": 3}
+
+
+@pytest.mark.parametrize(("name", "rate"), [("gce", 0.4), ("co_teaching", None)])
+def test_nothing_is_told_to_who_need_not_know_or_where_it_is_unknown(name, rate):
+    assert told(Named(name), rate) == Named(name)
+
+
+def test_a_comparison_is_every_method_on_every_seed_otherwise_alike():
+    configs = comparison(BASE, ["ce", "co_teaching"], 2, 0.3)
+    assert [(config.method.name, config.seed) for config in configs] == [
+        ("ce", 0),
+        ("ce", 1),
+        ("co_teaching", 0),
+        ("co_teaching", 1),
+    ]
+    assert all(replace(config, method=BASE.method, seed=0) == BASE for config in configs)
+    assert configs[2].method.settings == {"forget": 0.3}

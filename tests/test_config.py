@@ -1,0 +1,104 @@
+import json
+from dataclasses import fields, is_dataclass, replace
+
+import pytest
+
+from labelnoise.config import Augment, Named, Optimiser, RunConfig, Schedule, Split, Train, digest
+from labelnoise.errors import InputError
+
+OTHER = {
+    "data": "moons",
+    "noise": "pair:0.3",
+    "transition": "0123456789abcdef",
+    "seed": 1,
+    "method.name": "gce",
+    "method.settings": {"q": 0.5},
+    "net.name": "lenet5",
+    "net.settings": {"widths": "8"},
+    "train.epochs": 61,
+    "train.batch": 127,
+    "train.optimiser.name": "sgd",
+    "train.optimiser.lr": 1.0000001e-3,
+    "train.optimiser.weight_decay": 1e-12,
+    "train.optimiser.momentum": 0.9,
+    "train.optimiser.nesterov": True,
+    "train.optimiser.betas": (0.9, 0.9999),
+    "train.schedule.name": "cosine",
+    "train.schedule.milestones": (1,),
+    "train.schedule.gamma": 0.2,
+    "train.schedule.start": 1,
+    "train.augment.crop": 1,
+    "train.augment.flip": True,
+    "train.augment.rotation": 1.0,
+    "train.augment.mean": (0.5,),
+    "train.augment.std": (0.5,),
+    "split.validation": 0.11,
+    "split.test": 0.21,
+}
+
+
+def leaves(config, prefix=""):
+    for each in fields(config):
+        value = getattr(config, each.name)
+        yield from leaves(value, f"{prefix}{each.name}.") if is_dataclass(value) else [f"{prefix}{each.name}"]
+
+
+def changed(config, path, value):
+    name, _, rest = path.partition(".")
+    return replace(config, **{name: changed(getattr(config, name), rest, value) if rest else value})
+
+
+def test_every_single_setting_has_another_value_here():
+    assert set(leaves(RunConfig())) == set(OTHER)
+
+
+def test_the_identity_changes_with_every_single_setting():
+    identities = {RunConfig().identity, *(changed(RunConfig(), *other).identity for other in OTHER.items())}
+    assert len(identities) == len(OTHER) + 1
+
+
+def test_equal_configs_have_equal_identities():
+    settings = {"q": 0.5, "r": 1}
+    one = RunConfig(method=Named("gce", settings))
+    other = RunConfig(method=Named("gce", dict(reversed(settings.items()))))
+    assert one.identity == other.identity
+
+
+def test_an_identity_is_sixteen_hexadecimal_digits():
+    assert len(RunConfig().identity) == 16
+    assert set(RunConfig().identity) <= set("0123456789abcdef")
+
+
+def test_the_digest_survives_json():
+    settings = replace(RunConfig(), train=Train(schedule=Schedule("step", (3, 5)))).to_dict()
+    assert digest(json.loads(json.dumps(settings, indent=2))) == digest(settings)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Train(epochs=0), "epochs must be at least 1, not 0"),
+        (lambda: Train(batch=0), "batch must be at least 1, not 0"),
+        (lambda: Optimiser(lr=0.0), "lr must be a number above 0, not 0.0"),
+        (lambda: Optimiser(lr=-1.0), "lr must be a number above 0, not -1.0"),
+        (lambda: Optimiser(lr=float("nan")), "lr must be a number above 0, not nan"),
+        (lambda: Optimiser(lr=float("inf")), "lr must be a number above 0, not inf"),
+        (lambda: Optimiser(weight_decay=-0.1), "weight_decay must be a number and not negative, but is -0.1"),
+        (lambda: Optimiser(weight_decay=float("nan")), "weight_decay must be a number and not negative, but is nan"),
+        (lambda: Optimiser("sdg"), "unknown optimiser 'sdg'; did you mean 'sgd'?"),
+        (lambda: Schedule("cosin"), "unknown schedule 'cosin'; did you mean 'cosine'?"),
+        (lambda: Split(validation=0.0), "the validation share must lie between 0 and 1, not 0.0"),
+        (lambda: Split(test=1.0), "the test share must lie between 0 and 1, not 1.0"),
+        (lambda: Split(0.5, 0.5), "validation and test together leave nothing to train on"),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_in_a_sentence(make, sentence):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == sentence
+
+
+def test_the_defaults_are_those_of_the_main_job():
+    config = RunConfig()
+    assert (config.data, config.noise, config.train.epochs, config.train.batch) == ("digits", "symmetric:0.4", 60, 128)
+    assert config.train.augment == Augment()

@@ -1,0 +1,124 @@
+"""What the documents say is compared with the code."""
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from labelnoise.cli import main
+from labelnoise.data.dataset import DATASETS
+from labelnoise.methods import METHODS
+from labelnoise.nets import NETS
+from labelnoise.testing import CHECKS, find_methods, problem
+
+ROOT = Path(__file__).parents[1]
+PAGES = {path.relative_to(ROOT).as_posix(): path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))}
+REGISTRIES = {"method": METHODS, "net": NETS, "network": NETS, "data": DATASETS, "data set": DATASETS}
+
+
+def tables(text):
+    """Every table as rows of cells, the header first."""
+    found = [[]]
+    for line in text.splitlines():
+        if line.strip().startswith("|"):
+            found[-1].append([cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))])
+        elif found[-1]:
+            found.append([])
+    return [[rows[0], *rows[2:]] for rows in found if len(rows) > 1]
+
+
+def commands(text):
+    """Every `labelnoise …` in a code block or code span, as its words."""
+    blocks = re.findall(r"^```.*?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    indented = re.findall(r"^ {4}(.*)$", text, re.MULTILINE)
+    spans = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text)
+    lines = [line for block in blocks for line in block.splitlines()] + indented + spans
+    typed = (re.match(r"\s*(?:\$ )?(?:\S*python3? -m |\S*bin/)?labelnoise(?= )([^#]*)", line) for line in lines)
+    return [match[1].split() for match in typed if match]
+
+
+def python(page):
+    """The Python blocks of a page."""
+    return re.findall(r"^```python\n(.*?)^```", PAGES[page].read_text(), re.MULTILINE | re.DOTALL)
+
+
+def names(rows):
+    """What stands in backticks in the first column."""
+    return [cell[1:-1] for cell, *_ in rows if re.fullmatch(r"`[^`]+`", cell)]
+
+
+def registry_tables():
+    return [
+        pytest.param(rows[1:], REGISTRIES[rows[0][0].lower()], id=f"{page}: {rows[0][0]}")
+        for page, path in PAGES.items()
+        for rows in tables(path.read_text())
+        if rows[0][0].lower() in REGISTRIES
+    ]
+
+
+def test_the_table_of_methods_has_exactly_one_row_per_method():
+    (rows,) = (rows for rows in tables((ROOT / "docs" / "methods.md").read_text()) if rows[0][0].lower() == "method")
+    assert sorted(names(rows[1:])) == list(METHODS)
+    assert len(rows) - 1 == len(list(METHODS))
+
+
+def test_no_cell_of_the_table_of_methods_is_empty():
+    (rows,) = (rows for rows in tables((ROOT / "docs" / "methods.md").read_text()) if rows[0][0].lower() == "method")
+    assert all(len(row) == len(rows[0]) and all(row) for row in rows)
+
+
+@pytest.mark.parametrize(("rows", "registry"), registry_tables())
+def test_tables_name_only_what_exists(rows, registry):
+    assert set(names(rows)) <= set(registry)
+
+
+def test_tables_of_networks_and_data_are_complete():
+    for path in PAGES.values():
+        for header, *rows in tables(path.read_text()):
+            registry = REGISTRIES.get(header[0].lower(), METHODS)
+            if registry is not METHODS and names(rows):
+                assert sorted(names(rows)) == list(registry), f"{path.name}: {header[0]}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_and_options_in_the_documents_exist(page):
+    for command, *words in commands(PAGES[page].read_text()):
+        if command.startswith("-"):
+            continue
+        found = main.get_command(click.Context(main), command)
+        assert found, f"labelnoise {command}"
+        known = {option for param in found.params for option in param.opts} | {"-h", "--help"}
+        used = {word.split("=")[0] for word in words if word.startswith("-") and not word[1:2].isdigit()}
+        assert used <= known, f"labelnoise {command}: {sorted(used - known)}"
+
+
+def test_the_readme_shows_the_commands():
+    shown = {words[0] for words in commands(PAGES["README.md"].read_text())}
+    assert {"train", "list", "check"} <= shown
+
+
+def test_the_code_in_the_readme_runs():
+    (block,) = python("README.md")
+    found = {}
+    exec(block, found)
+    assert found["logits"].grad.isfinite().all()
+
+
+def test_the_method_in_contributing_passes_the_conformance_suite(tmp_path, monkeypatch):
+    monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
+    (block,) = python("CONTRIBUTING.md")
+    path = tmp_path / "mae.py"
+    path.write_text(block)
+    (method,) = find_methods(str(path))
+    assert [fact for fact, check in CHECKS.items() if problem(check, method)] == []
+
+
+def test_commands_are_found_wherever_code_stands():
+    block = "```\n$ labelnoise train --seeds 5  # all\nimport labelnoise\n```\n"
+    text = f"Say `labelnoise check my.py`.\n\n{block}\n    python -m labelnoise list nets\n"
+    assert sorted(commands(text)) == [["check", "my.py"], ["list", "nets"], ["train", "--seeds", "5"]]
+
+
+def test_cells_may_hold_escaped_bars():
+    assert tables("| a | b |\n|---|---|\n| `x` | p(y \\| x) |\n") == [[["a", "b"], ["`x`", "p(y \\| x)"]]]
