@@ -17,7 +17,7 @@ from labelnoise.engine.loop import EpochResult, Training
 from labelnoise.methods import build
 from labelnoise.sweep.run import prepare, specify
 
-CASES = [("ce", "mlp", 8), ("ce", "mlp", 18), ("gce", "mlp", 18), ("co_teaching", "mlp", 18), ("ce", "mlp_2000", 3)]
+CASES = [("ce", "mlp", 8), ("ce", "mlp", 18), ("gce", "mlp", 18), ("co_teaching", "mlp", 18), ("ce", "lenet5_same", 4)]
 
 
 class Deaf:

@@ -72,7 +72,7 @@ class Train:
     """How to train, whatever the method."""
 
     epochs: int = 60
-    batch: int = 128
+    batch: int = 64
     optimiser: Optimiser = Optimiser()
     schedule: Schedule = Schedule()
     augment: Augment = Augment()

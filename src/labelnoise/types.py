@@ -5,11 +5,13 @@ The run axis R is always first and always present outside the step, never inside
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+Array = Tensor | NDArray[Any]
 Head = int | Callable[[int], nn.Module]  # a width for a linear layer, or features -> module
 NetFactory = Callable[[Head], nn.Module]
 Nets = Mapping[str, nn.Module]

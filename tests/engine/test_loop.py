@@ -249,6 +249,18 @@ def test_memory_is_read_and_written_at_the_rows_of_each_batch(executor):
     assert torch.equal(trained.memory["visits"], served)
 
 
+def test_memory_outlives_the_stage_that_began_it():
+    @dataclass(frozen=True)
+    class Long(Rich):
+        def stages(self):
+            _, second = super().stages()
+            return (replace(second, name="first"), second)
+
+    trained, _ = watched([Long()], seeds=(0,))
+    trained.run()
+    assert trained.memory["visits"].min() >= 6
+
+
 def test_memory_has_the_precision_of_the_training_and_whole_numbers_stay_whole():
     trained, _ = watched([Rich()], seeds=(0,))
     trained.run()

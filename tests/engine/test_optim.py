@@ -158,15 +158,33 @@ def test_gradients_that_lie_transposed_in_memory_are_read_right(settings, split)
     torch.testing.assert_close(param, stepped(settings, start, grads), rtol=0, atol=1e-12)
 
 
+LAYOUTS = {
+    "transposed": (numbers(4, 3).t().contiguous().t(), {}),
+    "transposed in a pack": (numbers(2, 4, 3).mT.contiguous().mT, {"runs": 2}),
+    "transposed in a split pack": (numbers(2, 4, 3).mT.contiguous().mT, {"runs": 2, "split": True}),
+    "biases of a pack, transposed": (numbers(4, 3).t().contiguous().t(), {"runs": 4}),
+    "channels last": (numbers(4, 3, 2, 2).to(memory_format=torch.channels_last), {}),
+    "channels last in a pack": (numbers(2, 4, 3, 2, 2).movedim(2, -1).contiguous().movedim(-1, 2), {"runs": 2}),
+}
+
+
 @every_optimiser
-def test_parameters_that_lie_transposed_in_memory_are_stepped_right(settings):
-    start, grads = numbers(4, 3), numbers(4, 4, 3, seed=1)
-    param = start.t().contiguous().t()
-    assert not param.is_contiguous()
-    updater = Updater({"net": {"w": param}}, settings, {})
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("gradient_lies_alike", [False, True])
+def test_parameters_are_stepped_right_however_they_lie_in_memory(settings, layout, gradient_lies_alike):
+    start, pack = LAYOUTS[layout]
+    assert not start.is_contiguous()
+    grads = numbers(4, *start.shape, seed=1)
+    param = start.clone()
+    updater = Updater({"net": {"w": param}}, settings, {}, **pack)
     for grad in grads:
-        updater.step({"w": grad}, 1.0, {})
+        updater.step({"w": torch.empty_like(start).copy_(grad) if gradient_lies_alike else grad}, 1.0, {})
     torch.testing.assert_close(param, stepped(settings, start, grads), rtol=0, atol=1e-12)
+    runs = pack.get("runs", 1)
+    assert all(len(places) == runs for places in updater.places().values())
+    assert all(
+        place.dim() == 0 or place.numel() * runs == start.numel() for p in updater.places().values() for place in p
+    )
 
 
 @every_optimiser

@@ -25,8 +25,8 @@ def test_noisy_validation_takes_the_earliest_best_of_the_last_stage():
     assert NoisyValidation().pick(HISTORY).epoch == 2
 
 
-def test_the_oracle_takes_the_best_on_test_of_all_epochs():
-    assert Oracle().pick(HISTORY).epoch == 0
+def test_the_oracle_takes_the_best_on_test_of_the_last_stage():
+    assert Oracle().pick(HISTORY).epoch == 3
 
 
 def test_the_oracle_takes_the_earliest_of_equals():

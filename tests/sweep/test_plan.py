@@ -38,7 +38,7 @@ def test_runs_that_differ_in_numbers_alone_share_a_pack(other):
         replace(BASE, net=Named("mlp", {"widths": "8"})),
         replace(BASE, data="moons"),
         replace(BASE, split=Split(0.2, 0.2)),
-        replace(BASE, train=Train(batch=64)),
+        replace(BASE, train=Train(batch=96)),
         replace(BASE, train=Train(optimiser=Optimiser(lr=0.1))),
     ],
     ids=["method", "structural field", "net", "net setting", "data", "split", "batch", "learning rate"],

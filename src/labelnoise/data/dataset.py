@@ -15,8 +15,7 @@ from labelnoise.config import Split
 from labelnoise.errors import InputError
 from labelnoise.registry import Registry
 from labelnoise.rng import uniforms
-
-Array = Tensor | NDArray[Any]
+from labelnoise.types import Array
 
 MOST_NUMBERED_CLASSES = 100_000  # labels above it are identifiers or targets of a regression, given by mistake
 

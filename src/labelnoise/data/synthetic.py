@@ -6,8 +6,9 @@ from typing import Any
 
 import torch
 
-from labelnoise.data.dataset import DATASETS, Array, Dataset
+from labelnoise.data.dataset import DATASETS, Dataset
 from labelnoise.rng import Rng, hashed
+from labelnoise.types import Array
 
 POINTS = 2000
 

@@ -6,7 +6,7 @@ from torch import Tensor
 from labelnoise.data.loader import PARTS, Loader
 from labelnoise.engine.executors import Executor
 
-ROWS = 512  # at once; bounds the memory of methods that sample
+ROWS = 256  # at once; bounds the memory of methods that sample
 
 
 def evaluate(executor: Executor, loader: Loader) -> dict[str, Tensor]:

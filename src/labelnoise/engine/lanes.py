@@ -225,4 +225,9 @@ class Stacked(Lane):
     def _take(self, modules: Sequence[Step]) -> None:
         self.runs = len(modules)
         self.module = modules[0]
-        self.params, self.buffers = stack_module_state(list(modules))
+        stacked, self.buffers = stack_module_state(list(modules))
+        # The gradient of a mapped linear layer comes transposed: weights that lie so in memory spare a copy per step.
+        self.params = {
+            name: value.detach().mT.contiguous().mT.requires_grad_() if value.dim() == 3 else value
+            for name, value in stacked.items()
+        }

@@ -45,6 +45,9 @@ class Updater:
 
     `runs` is the length of the run axis, or None without one. `split` gives torch one tensor per run instead of the
     stacked one: slower, but needed where runs skip steps on their own, since Adam counts steps per tensor.
+
+    torch's fused CPU kernels read a gradient as if it lay in memory like its parameter, and want both without gaps. So
+    what lies transposed is handed over transposed, and a gradient that lies otherwise is copied.
     """
 
     def __init__(
@@ -57,8 +60,11 @@ class Updater:
         split: bool = False,
     ) -> None:
         self.runs, self.split = runs, split and runs is not None
+        self.transposed = {
+            name for named in params.values() for name, param in named.items() if self._lies_transposed(param)
+        }
         self.leaves = {
-            network: {name: self._pieces(param.detach()) for name, param in named.items()}
+            network: {name: self._pieces(self._turned(name, param.detach())) for name, param in named.items()}
             for network, named in params.items()
             if named
         }
@@ -76,7 +82,8 @@ class Updater:
             raise ValueError("a method that returns `active` must declare `skips`")
         for name, leaves in self._named().items():
             grad = grads[name]
-            for leaf, piece in zip(leaves, [None] * len(leaves) if grad is None else self._pieces(grad), strict=True):
+            pieces = [None] * len(leaves) if grad is None else self._pieces(self._turned(name, grad))
+            for leaf, piece in zip(leaves, pieces, strict=True):
                 leaf.grad = None if piece is None else _laid_out_like(leaf, piece)
         self._scale(scale)
         kept = self._copies(active)
@@ -90,11 +97,19 @@ class Updater:
         for name, leaves in self._named().items():
             for kind in self._of(leaves[0]):
                 each = [self._of(leaf)[kind] for leaf in leaves]
-                found[f"{name}|{kind}"] = each if self.split else self._by_run(each[0], leaves[0])
+                by_run = each if self.split else self._by_run(each[0], leaves[0])
+                found[f"{name}|{kind}"] = [self._turned(name, value) for value in by_run]
         return found
 
     def _named(self) -> dict[str, list[Tensor]]:
         return {name: leaves for named in self.leaves.values() for name, leaves in named.items()}
+
+    def _lies_transposed(self, param: Tensor) -> bool:
+        is_matrix = param.dim() == 2 + (self.runs is not None)
+        return is_matrix and not param.is_contiguous() and param.mT.is_contiguous()
+
+    def _turned(self, name: str, tensor: Tensor) -> Tensor:
+        return tensor.mT if name in self.transposed and tensor.dim() > 1 else tensor
 
     def _pieces(self, tensor: Tensor) -> list[Tensor]:
         return list(tensor.unbind()) if self.split else [tensor]
@@ -136,5 +151,4 @@ class Updater:
 
 
 def _laid_out_like(leaf: Tensor, grad: Tensor) -> Tensor:
-    # torch's fused CPU kernels read a gradient as if it lay in memory like its parameter
     return grad if grad.stride() == leaf.stride() else torch.empty_like(leaf).copy_(grad)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from labelnoise.data.dataset import Array
+from labelnoise.types import Array
 
 
 class Selection(NamedTuple):

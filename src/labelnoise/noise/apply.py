@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from labelnoise.data.dataset import Array, Dataset
+from labelnoise.data.dataset import Dataset
 from labelnoise.errors import InputError
 from labelnoise.noise.matrix import (
     DIGIT_MAP,
@@ -23,6 +23,7 @@ from labelnoise.noise.matrix import (
 )
 from labelnoise.registry import Registry
 from labelnoise.rng import uniforms
+from labelnoise.types import Array
 
 MAPS: Mapping[str, Mapping[int, int]] = {"digits": DIGIT_MAP}  # of asymmetric noise, by data set
 

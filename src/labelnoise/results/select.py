@@ -39,19 +39,23 @@ class NoisyValidation:
 
     def pick(self, history: Sequence[Record]) -> Record:
         """The record with the highest validation score."""
-        stage = Last().pick(history).stage
-        eligible = [record for record in history if record.stage == stage]
-        return max(eligible, key=lambda record: (record.measures["validation/score"], -record.epoch))
+        return max(_last_stage(history), key=lambda record: (record.measures["validation/score"], -record.epoch))
 
 
 class Oracle:
-    """The best epoch on the test part: nobody can choose it, papers sometimes report it."""
+    """The best epoch of the last stage on the test part: nobody can choose it, papers sometimes report it."""
 
     name = "oracle"
 
     def pick(self, history: Sequence[Record]) -> Record:
         """The record with the highest test accuracy."""
-        return max(history, key=accuracy_on_test)
+        return max(_last_stage(history), key=lambda record: (accuracy_on_test(record), -record.epoch))
 
 
 SELECTIONS: tuple[Selection, ...] = (Last(), NoisyValidation(), Oracle())
+
+
+def _last_stage(history: Sequence[Record]) -> list[Record]:
+    # A warm-up is not yet the method.
+    stage = max(history, key=lambda record: record.epoch).stage
+    return [record for record in history if record.stage == stage]

@@ -45,9 +45,7 @@ class Journal:
 
     def finish(self, facts: Mapping[str, Any]) -> None:
         """Close the pack; its checkpoint is no longer needed."""
-        draft = self._closing.with_suffix(".draft")
-        draft.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-        draft.replace(self._closing)
+        _write(self._closing, facts)
         for leftover in (self.checkpoint, *self.folder.glob("*.draft")):
             leftover.unlink(missing_ok=True)
 
@@ -66,11 +64,13 @@ class Store:
             if config.exists():
                 if digest(json.loads(config.read_text(encoding="utf-8"))) != digest(settings):
                     raise InputError(f"output folder {folder} holds runs of another config; choose another --out")
-            elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            elif folder.exists() and (
+                not folder.is_dir() or {path.name for path in folder.iterdir()} - {"config.draft"}
+            ):
                 raise InputError(f"output folder {folder} exists and holds something else; choose another --out")
             else:
                 folder.mkdir(parents=True, exist_ok=True)
-                config.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+                _write(config, settings)
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
             raise InputError(f"output folder {folder} cannot be used ({problem}); choose another --out") from None
         return cls(folder)
@@ -78,3 +78,9 @@ class Store:
     def journal(self, name: str) -> Journal:
         """The folder of one pack."""
         return Journal(self.folder / name)
+
+
+def _write(path: Path, facts: Mapping[str, Any]) -> None:
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    draft.replace(path)
