@@ -60,7 +60,7 @@ def test_networks_draws_and_objective_fit_together(spec: DataSpec, labelled, ran
     method, batch = Heteroscedastic(factors=rank, samples=5), labelled([0, 1, 2, 0])
     nets = {name: net.double() for name, net in method.networks(spec).items()}
     draws = method.draws(spec, 4, Rng(0, dtype=torch.float64))
-    assert {name: draw.shape for name, draw in draws.items()} == {"noise": (5, 4, 3), "factor_noise": (5, 4, rank)}
+    assert {name: draw.shape for name, draw in draws.items()} == {"noise": (5, 1, 3), "factor_noise": (5, 1, rank)}
     method.objective(nets, batch, Context(draws=draws)).loss.backward()
     assert all(parameter.grad.abs().sum() > 0 for parameter in nets["net"].parameters())
 

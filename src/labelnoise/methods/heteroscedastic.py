@@ -1,7 +1,7 @@
 """Heteroscedastic logits: normal, with a spread that depends on the input, and averaged over draws.
 
-Fidelity: 1,000 draws of each example's own, where public code has 10,000 shared by the batch; the mean is taken in log
-space without a clip. Temperature 1 without factors is Kendall and Gal's model.
+Fidelity: 1,000 draws shared by the batch, where public code has 10,000; the loss takes their mean in log space without
+a clip. Temperature 1 without factors is Kendall and Gal's model.
 """
 
 from dataclasses import dataclass
@@ -35,10 +35,10 @@ class Heteroscedastic(Method):
         return {"net": spec.net(partial(HeteroscedasticHead, classes=spec.classes, factors=self.factors))}
 
     def draws(self, spec: DataSpec, size: int, rng: Rng) -> dict[str, Tensor]:
-        """Standard normals, (S, size, K) and (S, size, R)."""
+        """Standard normals that all rows share, (S, 1, K) and (S, 1, R)."""
         return {
-            "noise": rng.normal(self.samples, size, spec.classes),
-            "factor_noise": rng.normal(self.samples, size, self.factors),
+            "noise": rng.normal(self.samples, 1, spec.classes),
+            "factor_noise": rng.normal(self.samples, 1, self.factors),
         }
 
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
