@@ -87,7 +87,7 @@ def train(
         outcome = compare_methods(
             base, names, seeds, out=out, device=find_device(device), executor=forced, display=display
         )
-    show(outcome.records, f"{data}, noise {noise}", outcome.noise_rates, console)
+    show(outcome.records, f"{data}, noise {noise}", outcome.noise_rates, console, outcome.failed)
     if not quiet:
         console.print(f"records: {outcome.folder}", highlight=False, markup=False, soft_wrap=True)
 

@@ -334,20 +334,19 @@ def find_methods(name: str) -> list[Method]:
     """A registered method by name, or those that a Python file or module registers when it is imported."""
     if name in METHODS:
         return [build(name)]
-    known = set(METHODS)
     if name.endswith(".py"):
-        _import_file(Path(name))
+        module = _import_file(Path(name))
     elif "." in name:
-        _import_module(name)
+        module = _import_module(name)
     else:
-        METHODS.get(name)
-    found = [build(new) for new in METHODS if new not in known]
+        module = METHODS.get(name).__module__
+    found = [build(each) for each in METHODS if METHODS.get(each).__module__ == module]
     if not found:
         raise InputError(f"{name} registers no method; decorate a class with labelnoise.methods.register")
     return found
 
 
-def _import_file(path: Path) -> None:
+def _import_file(path: Path) -> str:
     name = f"labelnoise_checks_{path.stem}"  # the bare stem could be the name of a module in use
     spec = importlib.util.spec_from_file_location(name, path) if path.is_file() else None
     if spec is None or spec.loader is None:
@@ -358,12 +357,13 @@ def _import_file(path: Path) -> None:
         spec.loader.exec_module(module)
     except Exception as problem:
         raise InputError(f"{path} cannot be imported: {type(problem).__name__}: {problem}") from None
+    return name
 
 
-def _import_module(name: str) -> None:
+def _import_module(name: str) -> str:
     sys.path.insert(0, str(Path.cwd()))
     try:
-        importlib.import_module(name)
+        return importlib.import_module(name).__name__
     except Exception as problem:
         raise InputError(f"{name} cannot be imported: {type(problem).__name__}: {problem}") from None
     finally:

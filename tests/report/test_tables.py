@@ -83,3 +83,20 @@ def test_names_in_square_brackets_and_long_ones_are_printed_as_they_are():
 def test_without_records_the_table_is_empty():
     assert compare([]) == []
     assert "method" in printed([])
+
+
+def test_failed_runs_are_counted_and_left_out():
+    records = [
+        Record("good", "ce", 0, "train", 0, {"validation/score": 0.5, "test/accuracy_true": 0.9}),
+        Record("bad", "ce", 1, "train", 0, {"validation/score": 0.5, "test/accuracy_true": 0.1}),
+    ]
+    rows = compare(records, {"bad": "ce", "worse": "gce"})
+    assert [(row.method, row.runs, row.failed, row.accuracies["last"]) for row in rows] == [
+        ("ce", 1, 1, [0.9]),
+        ("gce", 0, 1, []),
+    ]
+
+
+def test_a_row_with_failed_runs_says_how_many_of_how_many():
+    cells = list(table(compare([], {"bad": "ce"})).columns[1].cells)
+    assert cells == ["0 of 1"]

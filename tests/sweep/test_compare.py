@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from labelnoise.config import Named, RunConfig, Train
+from labelnoise.config import Named, Optimiser, RunConfig, Train
 from labelnoise.errors import InputError
 from labelnoise.sweep import compare as module
 from labelnoise.sweep.compare import compare_methods
@@ -118,3 +118,14 @@ def test_a_matrix_file_that_has_changed_is_another_config(tmp_path):
     path.write_text("0.6,0.4\n0.2,0.8\n")
     with pytest.raises(InputError, match="holds runs of another config"):
         compare(base, ["ce"], out, seeds=1)
+
+
+def test_a_run_that_fails_is_named_now_and_when_the_command_is_typed_again(tmp_path):
+    reckless = replace(BASE, train=replace(BASE.train, optimiser=Optimiser("sgd", lr=1e30)))
+    outcome, heard = compare(reckless, ["ce"], tmp_path, seeds=1)
+    again, heard_again = compare(reckless, ["ce"], tmp_path, seeds=1)
+    assert list(outcome.failed.values()) == ["ce"]
+    assert again == outcome
+    (sentence,) = heard.said
+    assert sentence.startswith("ce, seed 0: the loss was not finite in epoch 1, step ")
+    assert heard_again.said == ["ce: finished before, not run again", sentence]

@@ -70,20 +70,27 @@ def test_an_unknown_setting_of_a_method_is_refused():
 
 
 def test_a_method_whose_paper_assumes_the_noise_rate_is_told_it():
-    assert told(Named("co_teaching"), 0.4) == Named("co_teaching", {"forget": 0.4})
+    assert told(Named("co_teaching"), 0.4) == Named("co_teaching", {"forget": 0.4, "ramp": 10})
 
 
 def test_what_was_set_by_hand_stays():
-    assert told(Named("co_teaching", {"forget": 0.1}), 0.4).settings == {"forget": 0.1}
+    assert told(Named("co_teaching", {"forget": 0.1}), 0.4).settings == {"forget": 0.1, "ramp": 10}
 
 
 def test_other_settings_stay_beside_what_is_told():
     assert told(Named("co_teaching", {"ramp": 3}), 0.4).settings == {"forget": 0.4, "ramp": 3}
 
 
-@pytest.mark.parametrize(("name", "rate"), [("gce", 0.4), ("co_teaching", None)])
-def test_nothing_is_told_to_who_need_not_know_or_where_it_is_unknown(name, rate):
-    assert told(Named(name), rate) == Named(name)
+@pytest.mark.parametrize(
+    ("name", "rate", "settings"), [("gce", 0.4, {"q": 0.7}), ("co_teaching", None, {"forget": 0.2, "ramp": 10})]
+)
+def test_defaults_are_written_out_where_nothing_is_told(name, rate, settings):
+    assert told(Named(name), rate) == Named(name, settings)
+
+
+def test_a_default_and_the_same_value_set_by_hand_are_one_run():
+    by_hand = Named("gce", {"q": 0.7})
+    assert told(Named("gce"), 0.4) == told(by_hand, 0.4)
 
 
 def test_a_comparison_is_every_method_on_every_seed_otherwise_alike():
@@ -94,5 +101,6 @@ def test_a_comparison_is_every_method_on_every_seed_otherwise_alike():
         ("co_teaching", 0),
         ("co_teaching", 1),
     ]
-    assert all(replace(config, method=BASE.method, seed=0) == BASE for config in configs)
-    assert configs[2].method.settings == {"forget": 0.3}
+    net = Named("mlp", {"widths": "256,256"})
+    assert all(replace(config, method=BASE.method, seed=0) == replace(BASE, net=net) for config in configs)
+    assert configs[2].method.settings == {"forget": 0.3, "ramp": 10}

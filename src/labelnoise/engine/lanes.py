@@ -162,7 +162,7 @@ class Lane(ABC):
         return {name: self.stacked([draw[name] for draw in draws]) for name in draws[0]}
 
     def _seed_dropout(self, clock: Clock) -> None:
-        masks = [name for name in self.buffers if name.endswith(".seed")]
+        masks = [f"{name}.seed" for name, module in self.module.named_modules() if isinstance(module, Dropout)]
         if masks:
             streams = [Rng(seed, "dropout", clock.epoch, clock.step, device=self.like.device) for seed in self.seeds]
             drawn = self.stacked([rng.integers(2**32, len(masks)) for rng in streams])

@@ -89,7 +89,7 @@ class Training:
         self.entered = False  # a resumed training stands inside a phase
         self.memory: Tensors = {}
         self.meter: Tensors = {}
-        self.failed: set[int] = set()
+        self.failed: dict[int, tuple[int, int]] = {}  # run -> epoch and step of its first loss that was no number
         runs, device = executor.runs, loader.device
         self.first_bad = torch.full((runs,), -1, dtype=torch.int64, device=device)
         self.best_score = torch.full((runs,), -1.0, device=device)
@@ -134,7 +134,7 @@ class Training:
     def save(self) -> None:
         """Write a checkpoint of this very moment."""
         if self.checkpointer:
-            self.checkpointer.save(self.state(), {"position": self.position, "failed": sorted(self.failed)})
+            self.checkpointer.save(self.state(), {"position": self.position, "failed": list(self.failed.items())})
 
     def resume(self) -> None:
         """Go to where the checkpoint was written, if there is one."""
@@ -147,7 +147,7 @@ class Training:
             raise InputError(f"checkpoint {path} is of another training ({problem}); delete it to begin anew") from None
 
     def _load(self, tensors: Tensors, facts: dict[str, Any]) -> None:
-        self.position, self.failed = Position(*facts["position"]), set(facts["failed"])
+        self.position, self.failed = Position(*facts["position"]), {run: tuple(at) for run, at in facts["failed"]}
         self.executor.enter(self.position.phase, self.train.optimiser)
         self.executor.load(tensors)
         on_device = {name: value.to(self.loader.device) for name, value in tensors.items()}
@@ -192,7 +192,7 @@ class Training:
     def _result(self, stage: str, epoch: int, measures: Tensors) -> EpochResult:
         bad = self.first_bad.tolist()  # the epoch's one wait for the device, with the measures below
         failed = {run: step for run, step in enumerate(bad) if step >= 0 and run not in self.failed}
-        self.failed |= set(failed)
+        self.failed |= {run: (epoch, step) for run, step in failed.items()}
         table = {name: value.tolist() for name, value in measures.items()}
         healthy = [run for run in range(self.executor.runs) if run not in self.failed]
         return EpochResult(stage, epoch, {run: {k: v[run] for k, v in table.items()} for run in healthy}, failed)

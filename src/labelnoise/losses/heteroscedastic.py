@@ -13,7 +13,7 @@ from torch import Tensor
 
 from labelnoise.losses.base import Loss, widened
 
-CHUNK = 100  # draws at a time, which bounds the memory that a large evaluation batch takes
+CHUNK = 100  # draws at a time, which bounds the memory of a large evaluation batch
 
 
 def sampled_log_probs(
@@ -27,8 +27,7 @@ def sampled_log_probs(
         _noisy_logits(loc, scale, factors, (normals, factor_normals), temperature).softmax(0).sum(1)  # (K, B)
         for normals, factor_normals in zip(torch.split(noise, CHUNK), torch.split(factor_noise, CHUNK), strict=True)
     ]
-    probs = torch.stack(sums).sum(0).T / noise.shape[0]
-    # A prediction is not trained through, so plain probabilities will do, at half the cost of log space.
+    probs = torch.stack(sums).sum(0).T / noise.shape[0]  # nobody trains through a prediction: no need of log space
     return probs.clamp(min=torch.finfo(probs.dtype).tiny).log()
 
 
@@ -44,9 +43,8 @@ def heteroscedastic_nll(
 ) -> Tensor:
     """Minus `sampled_log_probs` at the class indices of `target`, (B,)."""
     log_probs = _noisy_logits(loc, scale, factors, (noise, factor_noise), temperature).log_softmax(0)
-    samples = noise.shape[0]
-    log_p = log_probs.gather(0, target.expand(1, samples, -1)).squeeze(0)  # (S, B)
-    return math.log(samples) - log_p.logsumexp(0)
+    log_p = log_probs.gather(0, target.expand(1, len(noise), -1)).squeeze(0)  # (S, B)
+    return math.log(len(noise)) - log_p.logsumexp(0)
 
 
 class HeteroscedasticLoss(Loss):

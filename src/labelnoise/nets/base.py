@@ -37,15 +37,21 @@ class Net(nn.Module):
 
 def build(name: str, shape: tuple[int, ...], head: Head, settings: Mapping[str, Value] | None = None) -> nn.Module:
     """The registered network of this name for inputs of this shape, with this head and these settings."""
-    builder = NETS.get(name)
-    known = list(signature(builder).parameters)[2:]
-    for key in settings or {}:
-        if key not in known:
-            raise InputError(f"net {name!r} has no setting {key!r}; {nearest(key, known) if known else 'it has none'}")
+    own = resolved(name, settings)
     try:
-        return builder(shape, head, **(settings or {}))
+        return NETS.get(name)(shape, head, **own)
     except InputError as error:
         raise InputError(f"net {name!r}: {error}") from error
+
+
+def resolved(name: str, settings: Mapping[str, Value] | None = None) -> dict[str, Value]:
+    """All settings of a network: the given ones, and the defaults of the others."""
+    defaults = {key: each.default for key, each in list(signature(NETS.get(name)).parameters.items())[2:]}
+    for key in settings or {}:
+        if key not in defaults:
+            hint = nearest(key, defaults) if defaults else "it has none"
+            raise InputError(f"net {name!r} has no setting {key!r}; {hint}")
+    return defaults | dict(settings or {})
 
 
 def make_head(features: int, head: Head) -> nn.Module:

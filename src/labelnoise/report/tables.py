@@ -1,6 +1,6 @@
 """The comparison of methods: test accuracy as mean and spread over seeds, for three ways to pick an epoch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 
@@ -23,37 +23,51 @@ class Row:
 
     method: str
     runs: int
+    failed: int
     accuracies: dict[str, list[float]]
 
 
-def compare(records: Sequence[Record]) -> list[Row]:
-    """Rows in the order in which the methods first occur."""
+def compare(records: Sequence[Record], failed: Mapping[str, str] | None = None) -> list[Row]:
+    """Rows in the order in which the methods first occur; failed runs, by identity, are counted and left out."""
+    stopped = failed or {}
     histories: dict[str, dict[str, list[Record]]] = {}
     for record in records:
-        histories.setdefault(record.method, {}).setdefault(record.run, []).append(record)
+        runs = histories.setdefault(record.method, {})
+        if record.run not in stopped:
+            runs.setdefault(record.run, []).append(record)
+    for method in stopped.values():
+        histories.setdefault(method, {})
     return [
-        Row(
-            method,
-            len(runs),
-            {rule.name: [accuracy_on_test(rule.pick(h)) for h in runs.values()] for rule in SELECTIONS},
-        )
+        Row(method, len(runs), list(stopped.values()).count(method), _accuracies(list(runs.values())))
         for method, runs in histories.items()
     ]
+
+
+def _accuracies(histories: Sequence[Sequence[Record]]) -> dict[str, list[float]]:
+    return {rule.name: [accuracy_on_test(rule.pick(history)) for history in histories] for rule in SELECTIONS}
 
 
 def spread(values: Sequence[float]) -> str:
     """Per cent, as mean and sample standard deviation; of a single value there is no spread."""
     hundred = [100 * value for value in values]
-    return f"{mean(hundred):.1f} ± {stdev(hundred):.1f}" if len(hundred) > 1 else f"{hundred[0]:.1f}"
+    if len(hundred) > 1:
+        return f"{mean(hundred):.1f} ± {stdev(hundred):.1f}"
+    return f"{hundred[0]:.1f}" if hundred else "–"
 
 
-def show(records: Sequence[Record], what: str, noise_rates: Sequence[float], console: Console) -> None:
+def show(
+    records: Sequence[Record],
+    what: str,
+    noise_rates: Sequence[float],
+    console: Console,
+    failed: Mapping[str, str] | None = None,
+) -> None:
     """Print the comparison: what it is of, the table, and what its columns mean."""
     labels = "true labels" if all(TEST[0] in record.measures for record in records) else "given labels"
     wrong = f"{100 * mean(noise_rates):.1f} % of the training labels are wrong" if noise_rates else "noise rate unknown"
     lines = f"\n{what}: {wrong}\ntest accuracy in % against {labels}, mean ± std over seeds"
     console.print(lines, highlight=False, markup=False, soft_wrap=True)
-    console.print(table(compare(records)))
+    console.print(table(compare(records, failed)))
     for name, meaning in MEANING.items():
         console.print(f"{name}: {meaning}", highlight=False, soft_wrap=True)
 
@@ -66,5 +80,9 @@ def table(rows: Sequence[Row]) -> Table:
     for rule in SELECTIONS:
         result.add_column(rule.name, justify="right")
     for row in rows:
-        result.add_row(row.method, str(row.runs), *(spread(row.accuracies[rule.name]) for rule in SELECTIONS))
+        result.add_row(row.method, _count(row), *(spread(row.accuracies[rule.name]) for rule in SELECTIONS))
     return result
+
+
+def _count(row: Row) -> str:
+    return f"{row.runs} of {row.runs + row.failed}" if row.failed else str(row.runs)

@@ -15,7 +15,7 @@ from labelnoise.noise.apply import parse
 from labelnoise.results.record import Record
 from labelnoise.results.store import Store
 from labelnoise.sweep.plan import Pack, comparison, plan_packs
-from labelnoise.sweep.run import prepare, run_pack, specify
+from labelnoise.sweep.run import failure, prepare, run_pack, specify
 
 
 class Display(Protocol):
@@ -40,6 +40,7 @@ class Outcome(NamedTuple):
     records: list[Record]
     folder: Path
     noise_rates: list[float]  # realised, of the runs' training labels
+    failed: dict[str, str]  # runs that were stopped, by identity, with their methods
 
 
 def compare_methods(
@@ -65,8 +66,10 @@ def compare_methods(
     for pack in packs:
         _run(pack, store, device, executor, display)
     journals = [store.journal(pack.name) for pack in packs]
-    rates = [run["noise_rate"] for journal in journals for run in journal.facts["runs"]]
-    return Outcome([record for journal in journals for record in journal.read()], store.folder, rates)
+    runs = [run for journal in journals for run in journal.facts["runs"]]
+    failed = {run["run"]: run["config"]["method"]["name"] for run in runs if run["failed"]}
+    records = [record for journal in journals for record in journal.read()]
+    return Outcome(records, store.folder, [run["noise_rate"] for run in runs], failed)
 
 
 def _with_noise(config: RunConfig) -> tuple[RunConfig, float]:
@@ -81,6 +84,9 @@ def _run(pack: Pack, store: Store, device: torch.device, executor: str | None, d
     journal = store.journal(pack.name)
     if journal.finished:
         display.say(f"{pack.configs[0].method.name}: finished before, not run again")
+        for config, run in zip(pack.configs, journal.facts["runs"], strict=True):
+            if run["failed"]:
+                display.say(failure(config.method.name, config.seed, run["failed"]))
         return
     display.begin(pack.configs[0].method.name, len(pack.configs), pack.configs[0].train.epochs)
     run_pack(pack, journal, device=device, executor=executor, tick=display.tick, note=display.say)

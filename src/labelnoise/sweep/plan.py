@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from labelnoise.config import Named, RunConfig, digest
 from labelnoise.methods import Method, build
 from labelnoise.methods.base import structure
+from labelnoise.nets.base import resolved
 
 
 @dataclass(frozen=True)
@@ -22,15 +23,10 @@ class Pack:
 
 
 def told(method: Named, noise_rate: float | None) -> Named:
-    """The method as its paper runs it: told the noise rate where it is known and not set by hand."""
+    """The method with all its settings: told the noise rate, as its paper runs it, where that is not set by hand."""
     plain = build(method.name, method.settings)
-    if noise_rate is None:
-        return method
-    informed = plain.informed(noise_rate)
-    changed = {
-        f.name: getattr(informed, f.name) for f in fields(plain) if getattr(informed, f.name) != getattr(plain, f.name)
-    }
-    return Named(method.name, {**changed, **method.settings})
+    informed = plain if noise_rate is None else plain.informed(noise_rate)
+    return Named(method.name, {f.name: getattr(informed, f.name) for f in fields(informed)} | dict(method.settings))
 
 
 def plan_packs(configs: Sequence[RunConfig]) -> list[Pack]:
@@ -44,6 +40,7 @@ def plan_packs(configs: Sequence[RunConfig]) -> list[Pack]:
 
 
 def comparison(base: RunConfig, methods: Sequence[str], seeds: int, noise_rate: float | None) -> list[RunConfig]:
-    """Every method on every seed, otherwise alike."""
+    """Every method on every seed, otherwise alike; all settings are written out, so that none hides in a default."""
+    base = replace(base, net=Named(base.net.name, resolved(base.net.name, base.net.settings)))
     named = [told(Named(name), noise_rate) for name in methods]
     return [replace(base, method=method, seed=seed) for method in named for seed in range(seeds)]

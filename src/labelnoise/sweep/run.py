@@ -60,6 +60,12 @@ def _net(config: RunConfig, shape: tuple[int, ...], head: Head) -> torch.nn.Modu
     return nets.build(config.net.name, shape, head, config.net.settings)
 
 
+def failure(method: str, seed: int, place: tuple[int, int]) -> str:
+    """The sentence on a run that was stopped."""
+    epoch, step = place
+    return f"{method}, seed {seed}: the loss was not finite in epoch {epoch + 1}, step {step + 1}; this run is stopped"
+
+
 class _Writer:
     """Passes on what a training tells: steps to the ticker, epochs to the journal, failures to the notes."""
 
@@ -75,10 +81,7 @@ class _Writer:
             ]
         )
         for r, step in result.failed.items():
-            who = f"{configs[r].method.name}, seed {configs[r].seed}"
-            self.note(
-                f"{who}: the loss was not finite in epoch {result.epoch + 1}, step {step + 1}; this run is stopped"
-            )
+            self.note(failure(configs[r].method.name, configs[r].seed, (result.epoch, step)))
 
 
 def run_pack(
@@ -101,17 +104,18 @@ def run_pack(
     training.resume()
     journal.begin(training.position.epoch)
     training.run()
-    journal.finish(_closing(pack, tasks, name, device, time.perf_counter() - began))
-
-
-def _closing(pack: Pack, tasks: list[Task], executor: str, device: torch.device, seconds: float) -> dict[str, object]:
     runs = [
-        {"run": config.identity, "config": config.to_dict(), "noise_rate": _rate(task)}
-        for config, task in zip(pack.configs, tasks, strict=True)
+        {"run": each.identity, "config": each.to_dict(), "noise_rate": _rate(task), "failed": training.failed.get(r)}
+        for r, (each, task) in enumerate(zip(pack.configs, tasks, strict=True))
     ]
-    versions = {"labelnoise": labelnoise.__version__, "torch": torch.__version__, "numpy": np.__version__}
-    versions["python"] = platform.python_version()
-    return {"runs": runs, "seconds": seconds, "executor": executor, "device": str(device), "versions": versions}
+    seconds = time.perf_counter() - began
+    journal.finish({"runs": runs, "seconds": seconds, "executor": name, "device": str(device), "versions": versions()})
+
+
+def versions() -> dict[str, str]:
+    """Of what the numbers depend on."""
+    own = {"labelnoise": labelnoise.__version__, "python": platform.python_version()}
+    return own | {"torch": torch.__version__, "numpy": np.__version__}
 
 
 def _rate(task: Task) -> float | None:
