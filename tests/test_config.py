@@ -100,5 +100,5 @@ def test_a_setting_out_of_range_is_refused_in_a_sentence(make, sentence):
 
 def test_the_defaults_are_those_of_the_main_job():
     config = RunConfig()
-    assert (config.data, config.noise, config.train.epochs, config.train.batch) == ("digits", "symmetric:0.4", 60, 64)
+    assert (config.data, config.noise, config.train.epochs, config.train.batch) == ("digits", "symmetric:0.4", 40, 64)
     assert config.train.augment == Augment()

@@ -41,7 +41,7 @@ def main() -> None:
 @click.option("--noise", default="symmetric:0.4", help=NOISES)
 @click.option("--methods", default=DEMO, help="Separated by commas; `labelnoise list methods` shows them.")
 @click.option("--seeds", default=3, type=click.IntRange(1), help="Runs per method, with seeds 0, 1, 2, …")
-@click.option("--epochs", default=60, type=int, help="Epochs of each run, all stages together.")
+@click.option("--epochs", default=40, type=int, help="Epochs of each run, all stages together.")
 @click.option("--batch", default=64, type=int, help="Examples per step.")
 @click.option("--lr", default=1e-3, type=float, help="Learning rate of Adam.")
 @click.option("--net", default="mlp", help="Network; `labelnoise list nets` shows them.")

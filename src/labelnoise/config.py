@@ -71,7 +71,7 @@ class Augment:
 class Train:
     """How to train, whatever the method."""
 
-    epochs: int = 60
+    epochs: int = 40
     batch: int = 64
     optimiser: Optimiser = Optimiser()
     schedule: Schedule = Schedule()
