@@ -235,3 +235,23 @@ def test_killed_at_any_moment_and_typed_again_it_leaves_the_same_records(folder,
     assert records(folder / "killed") == records(folder / "whole")
     (pack,) = (folder / "killed").glob("forward-*")
     assert sorted(path.name for path in pack.iterdir()) == ["finished.json", "records.jsonl"]
+
+
+def test_a_method_in_a_file_of_ones_own_can_be_trained(tmp_path):
+    path = tmp_path / "halved.py"
+    path.write_text(
+        "from dataclasses import dataclass\n"
+        "from labelnoise.losses.cross_entropy import cross_entropy\n"
+        "from labelnoise.methods import Method, register\n"
+        "from labelnoise.types import Terms\n\n\n"
+        '@register("halved")\n'
+        "@dataclass(frozen=True)\n"
+        "class Halved(Method):\n"
+        "    def objective(self, nets, batch, ctx):\n"
+        '        return Terms(cross_entropy(nets["net"](batch.x), batch.y).mean() / 2)\n'
+    )
+    options = ["--data", "gaussians", "--epochs", "1", "--seeds", "1", "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "labelnoise", "train", "--methods", f"ce,{path}", *options]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)  # its own registry
+    assert result.returncode == 0, result.stderr
+    assert "halved" in result.stdout

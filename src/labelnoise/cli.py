@@ -39,7 +39,7 @@ def main() -> None:
 @main.command()
 @click.option("--data", default="digits", help="Built-in data; `labelnoise list data` shows them.")
 @click.option("--noise", default="symmetric:0.4", help=NOISES)
-@click.option("--methods", default=DEMO, help="Separated by commas; `labelnoise list methods` shows them.")
+@click.option("--methods", default=DEMO, help="By name (`labelnoise list methods`) or as Python files, with commas.")
 @click.option("--seeds", default=3, type=click.IntRange(1), help="Runs per method, with seeds 0, 1, 2, …")
 @click.option("--epochs", default=40, type=int, help="Epochs of each run, all stages together.")
 @click.option("--batch", default=64, type=int, help="Examples per step.")
@@ -77,10 +77,12 @@ def train(
     from labelnoise.report.terminal import Display
     from labelnoise.sweep.compare import compare_methods
     from labelnoise.sweep.run import find_device
+    from labelnoise.testing import find_methods
 
     settings = Train(epochs=epochs, batch=batch, optimiser=Optimiser(lr=lr))
     base = RunConfig(data=data, noise=noise, net=Named(net), train=settings)
-    names = list(dict.fromkeys(name.strip() for name in methods.split(",") if name.strip()))
+    given = [name.strip() for name in methods.split(",") if name.strip()]
+    names = list(dict.fromkeys(method.name for name in given for method in find_methods(name)))
     forced = None if executor == "auto" else executor
     console = Console()
     with Display(console, quiet=quiet) as display:
@@ -90,6 +92,8 @@ def train(
     show(outcome.records, f"{data}, noise {noise}", outcome.noise_rates, console, outcome.failed)
     if not quiet:
         console.print(f"records: {outcome.folder}", highlight=False, markup=False, soft_wrap=True)
+    if len(outcome.failed) == len(outcome.noise_rates):
+        raise Failure("every run has failed; lower the learning rate with --lr")
 
 
 @main.command("list")

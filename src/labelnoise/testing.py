@@ -86,12 +86,13 @@ def training(
     *,
     seeds: Sequence[int] = SEEDS,
     train: Train = TRAIN,
+    samples: int = SAMPLES,
     dtype: torch.dtype = torch.float64,
     observer: Silent | None = None,
     checkpointer: Checkpointer | None = None,
 ) -> Training:
     """A small training on blobs, ready to run."""
-    loader = Loader([blobs(seed) for seed in seeds], dtype=dtype)
+    loader = Loader([blobs(seed, samples) for seed in seeds], dtype=dtype)
     spec = DataSpec((FEATURES,), CLASSES, loader.samples, Small)
     runner = EXECUTORS[executor](methods, spec, seeds, torch.zeros((), dtype=dtype))
     return Training(runner, loader, spec, train, observer=observer or Silent(), checkpointer=checkpointer)
@@ -257,7 +258,8 @@ def same_seed_same_result(method: Method) -> None:
 def learns_separable_blobs(method: Method) -> None:
     """With right labels and clear classes it learns."""
     observer = Silent()
-    training([method] * 3, "packed", train=replace(TRAIN, epochs=30), observer=observer).run()
+    # enough validation rows for the best of a stage to be a good one
+    training([method] * 3, "packed", train=replace(TRAIN, epochs=20), samples=3 * SAMPLES, observer=observer).run()
     reached = [measures["test/accuracy_true"] for measures in observer.results[-1].measures.values()]
     assert len(reached) == 3, "a run failed"
     assert min(reached) > 0.9, f"test accuracies are only {reached}"
@@ -321,12 +323,24 @@ CHECKS: dict[str, Callable[[Method], None]] = {
 }
 
 
+ADVICE = {  # part of a message -> what to write instead
+    "random operation": "declare random numbers in draws() and read them from ctx.draws",
+    "dynamic shape": "instead of indexing with a mask use a 0/1 weight and weighted_mean(loss, weight)",
+    "data-dependent control flow": "use torch.where instead of `if` on a tensor",
+    ".item()": "a tensor cannot become a Python number here; stay with tensors",
+    "cannot assign to field": "a method changes nothing; per-sample state goes through Terms.memory",
+    "object has no attribute 'loss'": "the objective must return Terms(loss)",
+}
+
+
 def problem(check: Callable[[Method], None], method: Method) -> str | None:
-    """What is wrong, in one line, or None."""
+    """What is wrong and, for common mistakes, what to do, in one line; None where nothing is."""
     try:
         check(method)
     except Exception as error:
-        return f"{type(error).__name__}: {error}".split("\n")[0]
+        first = f"{type(error).__name__}: {error}".split("\n")[0]
+        advice = [f" → {todo}" for part, todo in ADVICE.items() if part in first]
+        return first + "".join(advice[:1])
     return None
 
 
@@ -340,7 +354,10 @@ def find_methods(name: str) -> list[Method]:
         module = _import_module(name)
     else:
         module = METHODS.get(name).__module__
-    found = [build(each) for each in METHODS if METHODS.get(each).__module__ == module]
+    try:
+        found = [build(each) for each in METHODS if METHODS.get(each).__module__ == module]
+    except TypeError as mistake:
+        raise InputError(f"a method of {name} cannot be made without settings ({mistake}); give it defaults") from None
     if not found:
         raise InputError(f"{name} registers no method; decorate a class with labelnoise.methods.register")
     return found

@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -10,6 +10,7 @@ from labelnoise.engine.step import Clock, owner
 from labelnoise.losses.cross_entropy import cross_entropy
 from labelnoise.methods.base import Method, Stage, hyper
 from labelnoise.nets import Dropout
+from labelnoise.testing import TRAIN, training
 from labelnoise.types import Batch, DataSpec, Terms
 
 LIKE = torch.zeros((), dtype=torch.float64)
@@ -245,3 +246,40 @@ def test_weights_that_lie_in_memory_with_gaps_are_trained_right():
         lane, _ = stepped(Alone([Plain()], spec, SEEDS[:1], LIKE))
         ends.append(lane.params["nets.net.weight"].detach())
     assert torch.equal(*ends)
+
+
+@dataclass(frozen=True)
+class InTurn(Method):
+    """Two ordered updates, of which the first writes the memory."""
+
+    bad: bool = False
+
+    @property
+    def updates(self):
+        return ("critic", "net")
+
+    def networks(self, spec):
+        return {"net": spec.net(spec.classes), "critic": spec.net(spec.classes)}
+
+    def memory(self, spec):
+        return {"seen": torch.zeros(spec.samples)}
+
+    def objective(self, nets, batch, ctx):
+        loss = nets[ctx.update](batch.x).square().mean()
+        if ctx.update == "critic":
+            return Terms(loss * float("nan") if self.bad else loss, memory={"seen": ctx.memory["seen"] + 1})
+        return Terms(loss + 0 * ctx.memory["seen"].mean())
+
+
+@pytest.mark.parametrize("executor", ["streams", "packed"])
+def test_memory_written_by_an_earlier_update_arrives(executor):
+    trained = training([InTurn()] * 2, executor, seeds=(0, 1), train=replace(TRAIN, epochs=1))
+    trained.run()
+    assert (trained.memory["seen"] >= 1).all()
+
+
+@pytest.mark.parametrize("executor", ["streams", "packed"])
+def test_a_loss_that_is_no_number_in_an_earlier_update_is_noticed(executor):
+    trained = training([InTurn(bad=True)] * 2, executor, seeds=(0, 1), train=replace(TRAIN, epochs=1))
+    trained.run()
+    assert trained.failed == {0: (0, 0), 1: (0, 0)}

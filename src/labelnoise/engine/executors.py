@@ -22,6 +22,7 @@ class Executor(ABC):
     def __init__(self, methods: Sequence[Method], seeds: Sequence[int]) -> None:
         self.methods, self.seeds = tuple(methods), tuple(seeds)
         self.runs = len(self.seeds)
+        self.stopped: set[int] = set()  # runs that failed: they need no more steps
 
     @abstractmethod
     def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:
@@ -73,8 +74,11 @@ class Streams(Executor):
 
     def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:
         """One run after the other."""
-        terms = [lane.step(*_of_run((batch, peers, memory), r), clock) for r, lane in enumerate(self.lanes)]
-        stacked: Terms = tree_map(lambda *each: torch.stack(each), terms[0], *terms[1:])
+        running = [r for r in range(self.runs) if r not in self.stopped]
+        terms = {r: self.lanes[r].step(*_of_run((batch, peers, memory), r), clock) for r in running}
+        some = terms[running[0]]  # stands in for stopped runs, of which nothing is recorded
+        each = [terms.get(r, some) for r in range(self.runs)]
+        stacked: Terms = tree_map(lambda *tensors: torch.stack(tensors), each[0], *each[1:])
         return stacked
 
     def log_probs(self, x: Tensor, *, noisy: bool = False) -> Tensor:

@@ -60,6 +60,8 @@ class Lane(ABC):
             param.requires_grad_(owner(name) in self.trains)
         settings = self.stage.optimiser or optimiser
         updates = self.current[0].updates
+        if len(set(updates)) < len(updates):
+            raise ValueError(f"each network is updated once a step, but `updates` is {updates}")
         self.updaters = {name: self._updater((name,) if name else self.trains, settings) for name in updates}
 
     def restart(self, index: int, names: Sequence[str]) -> None:
@@ -73,12 +75,16 @@ class Lane(ABC):
 
     def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:
         """Forward, backward and update, once for each of the method's updates."""
+        losses: list[Tensor] = []
         logs: Tensors = {}
+        written: Tensors = {}
         for update, updater in self.updaters.items():
-            terms = self.terms(batch, peers, memory, clock, update)
+            terms = self.terms(batch, peers, memory | written, clock, update)
             updater.step(self._grads(terms.loss.sum(), update), clock.scale, terms.active)
+            losses.append(terms.loss.detach())
             logs |= {name: value.detach() for name, value in terms.logs.items()}
-        return Terms(terms.loss.detach(), logs, {name: value.detach() for name, value in terms.memory.items()})
+            written |= {name: value.detach() for name, value in terms.memory.items()}
+        return Terms(torch.stack(losses).sum(0), logs, written)
 
     def terms(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock, update: str = "") -> Terms:
         """The objective alone, in training mode; its random numbers are those of the clock."""

@@ -112,9 +112,7 @@ class Training:
         self.best_score.fill_(-1.0)
         each = [stage.method.memory(self.spec) for stage in self._stages(phase)]
         for name in (name for name in each[0] if name not in self.memory):
-            rows = torch.stack([memory[name] for memory in each])
-            dtype = self.loader.dtype if rows.is_floating_point() else rows.dtype
-            self.memory[name] = rows.to(self.loader.device, dtype)
+            self.memory[name] = self._placed(torch.stack([memory[name] for memory in each]))
 
     def finish(self, phase: Phase) -> None:
         """The epochs of a phase that are still to come."""
@@ -156,6 +154,7 @@ class Training:
             {name.removeprefix(kind): value for name, value in on_device.items() if name.startswith(kind)}
             for kind in ("memory|", "meter|")
         )
+        self.executor.stopped = set(self.failed)
         self.entered = True
 
     def _epoch(self, phase: Phase) -> None:
@@ -186,6 +185,7 @@ class Training:
         self.meter = {}
         self.position = Position(phase.number, epoch + 1, 0)
         result = self._result(phase.stage.name, epoch, measures)
+        self.executor.stopped = set(self.failed)
         self._estimate(phase, "refresh")
         self.observer.finished_epoch(result)
 
@@ -231,7 +231,10 @@ class Training:
         found = {run: estimates[run](Snapshot(probs[run], labels[run], done)) for run in healthy}
         some = found[healthy[0]]  # also stands in for failed runs, whose predictions are no numbers
         stacked = {name: [found.get(run, some)[name] for run in range(self.executor.runs)] for name in some}
-        self.executor.set_aux({name: torch.stack(each) for name, each in stacked.items()})
+        self.executor.set_aux({name: self._placed(torch.stack(each)) for name, each in stacked.items()})
+
+    def _placed(self, tensor: Tensor) -> Tensor:
+        return tensor.to(self.loader.device, self.loader.dtype if tensor.is_floating_point() else tensor.dtype)
 
     def _number(self, value: float) -> Tensor:
         # filled on the device, since a copy from the host would wait for it

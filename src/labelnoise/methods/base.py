@@ -87,7 +87,7 @@ class Method:
 
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """The loss of one batch; pure but for BatchNorm's running statistics."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no objective(nets, batch, ctx)")
 
     def log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
         """Log-probabilities of the true classes, (B, K): what is predicted and evaluated."""
@@ -124,6 +124,8 @@ def register(name: str) -> Callable[[SomeMethod], SomeMethod]:
     """Enter a method under its name: the name of its file, of the command's option and of its row in the docs."""
 
     def enter(cls: SomeMethod) -> SomeMethod:
+        if "__dataclass_params__" not in vars(cls):
+            raise TypeError(f"method {name!r} is no dataclass; put @dataclass(frozen=True) under @register")
         METHODS.register(name)(cls)
         cls.name = name
         return cls
@@ -151,4 +153,7 @@ def build(name: str, settings: Mapping[str, Value] | None = None) -> Method:
             raise InputError(
                 f"method {name!r} has no setting {key!r}; {nearest(key, known) if known else 'it has none'}"
             )
+    for key, value in (settings or {}).items():
+        if key in hyper_fields(cls) and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise InputError(f"setting {key!r} of method {name!r} must be a number, not {value!r}")
     return cls(**(settings or {}))

@@ -1,6 +1,6 @@
 """T-Revision: importance reweighting by an estimated T, then T itself learns a correction together with the network.
 
-Fidelity: the correction is added once, at a learning rate of its own; the authors' code adds it for every example anew.
+Fidelity: the correction is added once, not for every example, at its own rate; stages 1 and 2 use the run's optimiser.
 """
 
 from dataclasses import dataclass

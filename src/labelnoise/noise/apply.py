@@ -22,7 +22,7 @@ from labelnoise.noise.matrix import (
     symmetric,
 )
 from labelnoise.registry import Registry
-from labelnoise.rng import uniforms
+from labelnoise.rng import hashed, uniforms
 from labelnoise.types import Array
 
 MAPS: Mapping[str, Mapping[int, int]] = {"digits": DIGIT_MAP}  # of asymmetric noise, by data set
@@ -48,7 +48,7 @@ def flip(y: Array, T: TransitionMatrix, *, seed: int) -> Array:
     """
     if isinstance(y, Tensor):
         return torch.from_numpy(_flip(y.cpu().numpy(), T, seed)).to(y)
-    return _flip(y, T, seed)
+    return _flip(np.asarray(y), T, seed)
 
 
 def corrupt(dataset: Dataset, noise: Noise, *, seed: int, rows: Tensor | None = None) -> Dataset:
@@ -62,6 +62,10 @@ def corrupt(dataset: Dataset, noise: Noise, *, seed: int, rows: Tensor | None = 
             f"but data set {dataset.name!r} has {len(dataset.classes)}"
         )
     before = dataset.y_given
+    if noise.T.rate() == 0:
+        return dataset
+    if dataset.noise_rate:
+        seed = hashed(seed, "again")  # with the same draws a second flip would undo the first
     chosen = torch.arange(len(dataset)) if rows is None else rows
     y_given = before.clone()
     y_given[chosen] = flip(before, noise.T, seed=seed)[chosen]
@@ -146,8 +150,8 @@ def _numbers(path: Path, number: int, line: str) -> list[float]:
 
 
 def _flip(y: NDArray[Any], T: TransitionMatrix, seed: int) -> NDArray[Any]:
-    if y.ndim != 1:
-        raise InputError(f"y must be a vector of labels, not of shape {y.shape}")
+    if y.ndim != 1 or y.dtype.kind not in "iu":
+        raise InputError(f"y must be a vector of whole numbers, not {y.dtype} of shape {y.shape}")
     outside = np.flatnonzero((y < 0) | (y >= T.classes))
     if len(outside):
         raise InputError(f"y holds {y[outside[0]]} in row {outside[0]}, but T has classes 0 to {T.classes - 1}")

@@ -36,12 +36,12 @@ class TransitionMatrix:
     @classmethod
     def from_rows(cls, rows: ArrayLike) -> "TransitionMatrix":
         """From nested sequences or an array whose rows are true classes."""
-        return cls(torch.from_numpy(np.array(rows, dtype=np.float64)))
+        return cls(_tensor(rows))
 
     @classmethod
     def from_columns(cls, columns: ArrayLike) -> "TransitionMatrix":
         """From the transposed convention, in which the columns are true classes and sum to 1."""
-        return cls(torch.from_numpy(np.array(columns, dtype=np.float64).T))
+        return cls(_tensor(columns).T)
 
     def __getitem__(self, index: tuple[int, int]) -> float:
         true, given = index
@@ -107,6 +107,13 @@ def asymmetric(classes: int, rate: float, mapping: Mapping[int, int]) -> Transit
         probs[true, true] = 1 - rate
         probs[true, given] = rate
     return TransitionMatrix(probs)
+
+
+def _tensor(matrix: ArrayLike) -> Tensor:
+    try:
+        return torch.from_numpy(np.array(matrix, dtype=np.float64))
+    except (ValueError, TypeError) as problem:
+        raise InputError(f"T must be a square table of numbers ({problem})") from None
 
 
 def _check(probs: Tensor) -> None:

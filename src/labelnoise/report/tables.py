@@ -58,13 +58,14 @@ def spread(values: Sequence[float]) -> str:
 def show(
     records: Sequence[Record],
     what: str,
-    noise_rates: Sequence[float],
+    noise_rates: Sequence[float | None],
     console: Console,
     failed: Mapping[str, str] | None = None,
 ) -> None:
     """Print the comparison: what it is of, the table, and what its columns mean."""
     labels = "true labels" if all(TEST[0] in record.measures for record in records) else "given labels"
-    wrong = f"{100 * mean(noise_rates):.1f} % of the training labels are wrong" if noise_rates else "noise rate unknown"
+    known = [rate for rate in noise_rates if rate is not None]
+    wrong = f"{100 * mean(known):.1f} % of the training labels are wrong" if known else "noise rate unknown"
     lines = f"\n{what}: {wrong}\ntest accuracy in % against {labels}, mean ± std over seeds"
     console.print(lines, highlight=False, markup=False, soft_wrap=True)
     console.print(table(compare(records, failed)))

@@ -1,6 +1,7 @@
 """An output folder: the settings it belongs to, and for each pack its records, checkpoint and closing facts."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,10 @@ class Journal:
     @property
     def facts(self) -> dict[str, Any]:
         """What was noted when the pack finished."""
-        facts: dict[str, Any] = json.loads(self._closing.read_text(encoding="utf-8"))
+        try:
+            facts: dict[str, Any] = json.loads(self._closing.read_text(encoding="utf-8"))
+        except (UnicodeDecodeError, json.JSONDecodeError) as problem:
+            raise InputError(f"{self._closing} is damaged ({problem}); delete it to run that pack again") from None
         return facts
 
     def begin(self, epoch: int) -> None:
@@ -82,5 +86,8 @@ class Store:
 
 def _write(path: Path, facts: Mapping[str, Any]) -> None:
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(facts, indent=2) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
     draft.replace(path)

@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 
     records: list[Record]
     folder: Path
-    noise_rates: list[float]  # realised, of the runs' training labels
+    noise_rates: list[float | None]  # realised, of the runs' training labels
     failed: dict[str, str]  # runs that were stopped, by identity, with their methods
 
 

@@ -102,6 +102,8 @@ def run_pack(
     training = Training(runner, loader, spec, config.train, observer=writer, checkpointer=checkpointer)
     began = time.perf_counter()
     training.resume()
+    if training.position.epoch:
+        note(f"{config.method.name}: goes on from epoch {training.position.epoch + 1}")
     journal.begin(training.position.epoch)
     training.run()
     runs = [
