@@ -1,6 +1,6 @@
 """How much faster runs train packed than one after the other: whole trainings on digits, evaluation included.
 
-    python benchmarks/packing.py [--epochs 5] [--repeats 5]
+    python benchmarks/packing.py [--epochs 3] [--repeats 8]
 
 Both executors train the same runs in turn; the ratio is of the fastest repeats, so that it holds on a busy machine.
 """
@@ -44,8 +44,8 @@ def seconds(executor: str, method: str, net: str, runs: int, train: Train) -> fl
 
 
 @click.command()
-@click.option("--epochs", default=5)
-@click.option("--repeats", default=5)
+@click.option("--epochs", default=3)
+@click.option("--repeats", default=8)
 def main(epochs: int, repeats: int) -> None:
     """Print one line per case."""
     train = Train(epochs=epochs)

@@ -25,7 +25,7 @@ from labelnoise.sweep import run
 
 executor, *moments = sys.argv[1:]
 command = ["train", "--data", "gaussians", "--methods", "forward", "--seeds", "2", "--epochs", "4", "--batch", "256"]
-command += ["--executor", executor, "--quiet", "--out"]
+command += ["--executor", executor, "--device", "cpu", "--quiet", "--out"]
 main([*command, "whole"], standalone_mode=False)
 run.Checkpointer = partial(checkpoint.Checkpointer, every_seconds=0.0)
 
