@@ -134,10 +134,10 @@ EXECUTORS: dict[str, type[Streams] | type[Packed]] = {"streams": Streams, "packe
 
 
 def choose(net: nn.Module, runs: int, batch: int, device: torch.device) -> str:
-    """The faster executor for this network, by measurement (`benchmarks/packing.py`).
+    """The executor that is likely faster for this network; `benchmarks/packing.py` measures the small MLPs.
 
-    On a CPU packing saves the cost of calling small kernels, and a convolution with weights of its own per run loses;
-    on a GPU grouped convolutions still win for networks of LeNet's size.
+    On a CPU packing saves the cost of calling small kernels. Convolutions go to streams, where ones with BatchNorm are
+    faster; a small one without it may gain by packing. The bounds on size, and the rule for GPUs, are rough.
     """
     weights = sum(param.numel() for param in net.parameters())
     convolutions = any(isinstance(module, nn.modules.conv._ConvNd) for module in net.modules())
