@@ -2,7 +2,7 @@ VENV   ?= .venv
 PYTHON ?= python3
 PY     := $(VENV)/bin/python
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs clean
 
 # The main job: six methods compared on digits with 40 % wrong labels.
 demo: $(VENV)/.ready
@@ -16,6 +16,10 @@ lint: $(VENV)/.ready
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+
+# The page of all settings, from the dataclasses that hold them.
+docs: $(VENV)/.ready
+	$(PY) docs/generate.py
 
 $(VENV)/.ready: pyproject.toml constraints.txt requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)

@@ -19,6 +19,7 @@ LAYERS = (
     ("types",),
     ("rng",),
     ("config",),
+    ("configure",),
     ("metrics",),
     ("data",),
     ("noise",),
@@ -28,7 +29,9 @@ LAYERS = (
     ("results",),
     ("sweep",),
     ("report",),
-    ("testing", "cli", "__main__", "__init__"),
+    ("testing",),
+    ("comparing",),
+    ("cli", "__main__", "__init__"),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 WHOLE_TREE_TESTS = {"test_architecture.py", "test_docs.py", "methods/test_conformance.py"}

@@ -1,18 +1,24 @@
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from labelnoise import __version__
-from labelnoise.cli import DEMO, main
+from labelnoise.cli import main
+from labelnoise.config import DEFAULT_METHODS
 from labelnoise.data.dataset import DATASETS
 from labelnoise.methods import METHODS
 from labelnoise.nets import NETS
 from labelnoise.testing import CHECKS
 
 TINY = ["--data", "gaussians", "--methods", "ce,gce", "--seeds", "2", "--epochs", "3", "--batch", "512"]
+MINE = ["--methods", "ce,gce", "--seeds", "2", "--epochs", "2", "net.settings.widths=8"]
 
 # The command once undisturbed, then again and again in a child that a real SIGKILL ends at one of its moments.
 KILLED = """
@@ -93,6 +99,11 @@ def records(out):
         (["--methods", "ce,gse"], "unknown method 'gse'; did you mean 'gce'?"),
         (["--methods", ""], "methods is empty; name at least one"),
         (["--methods", " , "], "methods is empty; name at least one"),
+        (["methods.gce.p=1"], "method 'gce' has no setting 'p'"),
+        (["train.epoch=1"], "train: unknown key 'epoch'; did you mean 'epochs'?"),
+        (["epochs"], "override 'epochs' is not of the form key=value"),
+        (["--search", "-1"], "search: trials must not be negative"),
+        (["--config", "missing.yaml"], "does not exist"),
         (["--net", "mpl"], "unknown net 'mpl'; did you mean 'mlp'?"),
         (["--data", "gausians"], "unknown data set 'gausians'; did you mean 'gaussians'?"),
         (["--data", "digits", "--net", "lenet5"], "net 'lenet5': inputs of 8x8 pixels are too small"),
@@ -113,13 +124,13 @@ def records(out):
             ["--methods", "forward", "--epochs", "1"],
             "epochs is 1, but each of the 2 stages of 'forward' needs one; give more",
         ),
+        (["--seeds", "0"], "seeds must be at least 1, not 0"),
         (["--epochs", "0"], "epochs must be at least 1, not 0"),
         (["--batch", "0"], "batch must be at least 1, not 0"),
         (["--lr", "0"], "lr must be a number above 0, not 0.0"),
         (["--lr", "nan"], "lr must be a number above 0, not nan"),
         (["--device", "gpu"], "device 'gpu' is not available here; use auto, cpu, cuda or cuda:N"),
         (["--device", "meta"], "device 'meta' is not available here; use auto, cpu, cuda or cuda:N"),
-        (["--seeds", "0"], "Invalid value for '--seeds'"),
         (["--executor", "ray"], "Invalid value for '--executor'"),
         (["--epochs", "many"], "Invalid value for '--epochs'"),
     ],
@@ -137,8 +148,8 @@ def test_bad_input_gets_one_sentence_and_leaves_nothing_behind(folder, words, se
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("config.json", '{"runs": []}', "holds runs of another config; choose another --out"),
-        ("config.json", "no json", "cannot be used"),
+        ("config.json", '{"base": {}}', "holds runs of another config, its data and net and"),
+        ("config.json", "no json", "is damaged"),
         ("thesis.tex", "dear", "exists and holds something else; choose another --out"),
     ],
 )
@@ -153,20 +164,22 @@ def test_a_folder_that_holds_something_else_is_left_alone(folder, name, content,
 
 def test_a_comparison_prints_its_table_and_typed_again_the_same_without_training(folder):
     first, second = (typed("train", *TINY, "--out", "out").output for _ in range(2))
-    head, table = first.split("\n\n")
-    assert [line.split(":")[0] for line in head.splitlines()] == ["ce × 2", "gce × 2"]
+    head, table = first.split("\n\n", maxsplit=1)
+    assert [line.split(":")[0] for line in head.splitlines()] == ["1/2 ce × 2", "2/2 gce × 2"]
     assert "│ ce     │    2 │" in table
-    assert table.endswith("records: out\n")
-    assert second == f"ce: finished before, not run again\ngce: finished before, not run again\n\n{table}"
+    assert table.endswith("report:  out/report.html\nmodel:   out/model.safetensors\nrecords: out\n")
+    assert second == f"ce × 2: finished before, not run again\ngce × 2: finished before, not run again\n\n{table}"
 
 
 def test_quiet_prints_nothing_but_the_table(folder):
     loud, quiet = (typed("train", *TINY, "--out", "out", *more).output for more in ([], ["--quiet"]))
-    assert quiet == "\n" + loud.split("\n\n")[1].removesuffix("records: out\n")
+    assert quiet == "\n" + loud.split("\n\n", maxsplit=1)[1].partition("report:")[0]
 
 
-def test_a_method_named_twice_is_trained_once(folder):
-    assert typed("train", *TINY, "--methods", "ce, gce,ce", "--out", "out").output.count("ce × 2:") == 2  # with gce's
+def test_a_method_named_twice_is_refused(folder):
+    result = typed("train", *TINY, "--methods", "ce, gce,ce", "--out", "out")
+    assert result.exit_code == 2
+    assert "methods names 'ce' twice; name each method once" in result.output
 
 
 def test_a_batch_larger_than_the_data_gives_a_note_and_trains(folder):
@@ -219,12 +232,12 @@ def test_check_of_what_is_not_there_is_one_sentence(folder, name):
 
 
 def test_the_help_names_the_commands_and_the_version_is_the_packages():
-    assert all(f"  {command} " in typed("--help").output for command in ("train", "list", "check"))
+    assert all(f"  {command} " in typed("--help").output for command in ("train", "report", "predict", "list", "check"))
     assert __version__ in typed("--version").output
 
 
 def test_the_main_job_compares_methods_that_exist():
-    assert set(DEMO.split(",")) <= set(METHODS)
+    assert {method.name for method in DEFAULT_METHODS} <= set(METHODS)
 
 
 @pytest.mark.parametrize("executor", ["streams", "packed"])
@@ -234,7 +247,8 @@ def test_killed_at_any_moment_and_typed_again_it_leaves_the_same_records(folder,
     subprocess.run(command, check=True, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     assert records(folder / "killed") == records(folder / "whole")
     (pack,) = (folder / "killed").glob("forward-*")
-    assert sorted(path.name for path in pack.iterdir()) == ["finished.json", "records.jsonl"]
+    names = ["details.safetensors", "finished.json", "model.safetensors", "records.jsonl"]
+    assert sorted(path.name for path in pack.iterdir()) == names
 
 
 def test_a_method_in_a_file_of_ones_own_can_be_trained(tmp_path):
@@ -255,3 +269,120 @@ def test_a_method_in_a_file_of_ones_own_can_be_trained(tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, check=False)  # its own registry
     assert result.returncode == 0, result.stderr
     assert "halved" in result.stdout
+
+
+@pytest.fixture
+def clouds(folder):
+    """A table of two clouds with every seventh label wrong, the truth beside it."""
+    path = folder / "clouds.csv"
+    lines = ["id,a,b,kind,truth"]
+    for i in range(140):
+        true, wrong = i % 2, i % 7 == 0
+        lines.append(f"row{i},{true * 3 + i % 5 / 5},{i % 3},{['no', 'yes'][true ^ wrong]},{['no', 'yes'][true]}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_own_data_are_compared_without_any_clean_label(clouds):
+    columns = ["--label-column", "kind", "--id-column", "id", "data.drop=[truth]"]
+    result = typed("train", "--data", "clouds.csv", *columns, *MINE, "--out", "out")
+    assert result.exit_code == 0, result.output
+    assert "noise rate unknown" in result.output
+    assert "against given labels" in result.output
+
+
+def test_with_the_truth_at_hand_accuracy_is_against_true_labels(clouds):
+    columns = ["--label-column", "kind", "--true-label-column", "truth", "--id-column", "id"]
+    result = typed("train", "--data", "clouds.csv", *columns, *MINE, "--out", "out")
+    assert re.search(r"clouds: 1\d\.\d % of the training labels are wrong", result.output)
+    assert "against true labels" in result.output
+
+
+def test_a_trained_model_predicts_a_csv(clouds):
+    columns = ["--label-column", "kind", "--id-column", "id", "data.drop=[truth]"]
+    typed("train", "--data", "clouds.csv", *columns, *MINE, "--epochs", "40", "--out", "out")
+    result = typed("predict", "out", "clouds.csv", "--out", "predicted.csv")
+    assert result.exit_code == 0, result.output
+    lines = (clouds.parent / "predicted.csv").read_text().splitlines()
+    assert lines[0] == "id,predicted,p(no),p(yes)"
+    right = [line.split(",")[:2] == [f"row{i}", ["no", "yes"][i % 2]] for i, line in enumerate(lines[1:])]
+    assert len(right) == 140
+    assert sum(right) > 130
+
+
+def test_predictions_and_reports_replace_nothing_unless_forced(folder):
+    typed("train", *TINY, "--out", "out")
+    for command in (["predict", "out", "out/x.npy"], ["report", "out"]):
+        (folder / "mine.txt").write_text("dear")
+        refused = typed(*command, "--out", "mine.txt")
+        assert refused.exit_code == 2
+        assert "mine.txt exists; choose another --out, or --force to replace it" in refused.output
+        assert (folder / "mine.txt").read_text() == "dear"
+    forced = typed("report", "out", "--out", "mine.txt", "--force")
+    assert forced.output == "mine.txt\n"
+    assert (folder / "mine.txt").read_text().startswith("<!doctype html>")
+
+
+def test_a_report_goes_to_the_folder_of_the_runs(folder):
+    typed("train", *TINY, "--out", "out")
+    page = folder / "out" / "report.html"
+    before = page.read_text()
+    page.unlink()
+    assert typed("report", "out").output == "out/report.html\n"
+    assert page.read_text() == before
+
+
+@pytest.mark.parametrize(("words", "sentence"), [(["matrices"], "holds no runs"), (["nowhere"], "does not exist")])
+def test_a_report_of_no_runs_is_one_sentence(folder, words, sentence):
+    result = typed("report", *words)
+    assert result.exit_code == 2
+    assert sentence in result.output
+
+
+def test_settings_come_from_file_options_and_overrides_in_this_order(folder):
+    (folder / "c.yaml").write_text("seeds: 7\ntrain: {epochs: 7, batch: 7}\nmethods: {gce: {q: 0.25}, ce: {}}\n")
+    result = typed("train", "--config", "c.yaml", "--epochs", "8", "--batch", "8", "train.batch=9", "--print-config")
+    assert result.exit_code == 0, result.output
+    found = yaml.safe_load(result.output)
+    assert (found["seeds"], found["train"]["epochs"], found["train"]["batch"]) == (7, 8, 9)
+    assert found["methods"] == {"gce": {"q": 0.25}, "ce": {}}
+    assert sorted(path.name for path in folder.iterdir()) == ["c.yaml", "matrices"]
+
+
+def test_an_override_of_one_method_keeps_the_others(folder):
+    found = yaml.safe_load(typed("train", "methods.gce.q=0.5", "--print-config").output)
+    assert list(found["methods"]) == [method.name for method in DEFAULT_METHODS]
+    assert found["methods"]["gce"] == {"q": 0.5}
+
+
+def test_the_config_in_the_folder_gives_the_same_again(folder):
+    typed("train", *TINY, "--out", "out")
+    result = typed("train", "--config", "out/config.yaml", "--out", "out")
+    assert result.output.startswith("ce × 2: finished before, not run again\ngce × 2: finished before, not run again\n")
+
+
+def test_a_failure_is_said_even_when_quiet(folder):
+    result = typed("train", *TINY, "--methods", "ce", "--lr", "1e30", "--quiet", "--out", "out")
+    assert result.exit_code == 2
+    assert "ce, seed 0: the loss was not finite" in result.stderr
+    assert "every run has failed; lower the learning rate with --lr" in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_asked_to_stop_it_saves_within_seconds_and_goes_on_when_typed_again(folder, number):
+    options = ["--data", "digits", "--methods", "mixup", "--seeds", "2", "--epochs", "25", "--device", "cpu"]
+    command = [sys.executable, "-m", "labelnoise", "train", *options, "--out"]
+    whole = subprocess.Popen([*command, "whole"], stdout=subprocess.DEVNULL)
+    left = subprocess.Popen([*command, "left"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not [line for path in folder.glob("left/*/records.jsonl") for line in path.read_text().splitlines()]:
+        time.sleep(0.05)
+    left.send_signal(number)
+    _, said = left.communicate(timeout=5)
+    assert left.returncode == 128 + number
+    assert said.strip() == "stopped, and saved; type the same command again to go on"
+    assert list(folder.glob("left/*/checkpoint.safetensors"))
+    again = subprocess.run([*command, "left"], check=True, capture_output=True, text=True)
+    assert "mixup × 2: goes on from epoch" in again.stdout
+    assert whole.wait() == 0
+    (one,), (two,) = (folder.glob(f"{name}/mixup-*/records.jsonl") for name in ("whole", "left"))
+    assert one.read_bytes() == two.read_bytes()

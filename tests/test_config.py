@@ -3,11 +3,33 @@ from dataclasses import fields, is_dataclass, replace
 
 import pytest
 
-from labelnoise.config import Augment, Named, Optimiser, RunConfig, Schedule, Split, Train, digest
+from labelnoise.config import (
+    Augment,
+    Data,
+    Job,
+    Named,
+    Optimiser,
+    RunConfig,
+    Schedule,
+    Search,
+    Split,
+    Train,
+    digest,
+)
 from labelnoise.errors import InputError
 
 OTHER = {
-    "data": "moons",
+    "data.source": "moons",
+    "data.label_column": "y",
+    "data.true_label_column": "truth",
+    "data.id_column": "row",
+    "data.image_column": "file",
+    "data.drop": ("a",),
+    "data.categorical": ("b",),
+    "data.labels": "given.npy",
+    "data.true_labels": "true.npy",
+    "data.image_size": 32,
+    "data.fingerprint": "fedcba9876543210",
     "noise": "pair:0.3",
     "transition": "0123456789abcdef",
     "seed": 1,
@@ -90,6 +112,11 @@ def test_the_digest_survives_json():
         (lambda: Split(validation=0.0), "the validation share must lie between 0 and 1, not 0.0"),
         (lambda: Split(test=1.0), "the test share must lie between 0 and 1, not 1.0"),
         (lambda: Split(0.5, 0.5), "validation and test together leave nothing to train on"),
+        (lambda: Data(image_size=-1), "image_size must be a number of pixels, or 0, not -1"),
+        (lambda: Search(trials=-1), "trials must not be negative, but is -1"),
+        (lambda: Search(kind="gird"), "unknown kind of search 'gird'; did you mean 'grid'?"),
+        (lambda: Job(seeds=0), "seeds must be at least 1, not 0"),
+        (lambda: Job(methods=()), "methods is empty; name at least one, such as ce,gce"),
     ],
 )
 def test_a_setting_out_of_range_is_refused_in_a_sentence(make, sentence):
@@ -98,7 +125,14 @@ def test_a_setting_out_of_range_is_refused_in_a_sentence(make, sentence):
     assert str(caught.value) == sentence
 
 
-def test_the_defaults_are_those_of_the_main_job():
-    config = RunConfig()
-    assert (config.data, config.noise, config.train.epochs, config.train.batch) == ("digits", "symmetric:0.4", 40, 64)
-    assert config.train.augment == Augment()
+@pytest.mark.parametrize("config", [RunConfig(), Job()])
+def test_the_defaults_are_those_of_the_main_job(config):
+    assert (config.data, config.noise, config.net) == (Data(source="digits"), "symmetric:0.4", Named("mlp"))
+    assert (config.train.epochs, config.train.batch, config.train.augment) == (40, 64, Augment())
+    assert (config.split.validation, config.split.test) == (0.1, 0.2)
+
+
+def test_a_comparison_is_of_six_methods_with_three_seeds_and_no_search():
+    names = ["ce", "gce", "forward", "mixup", "co_teaching", "heteroscedastic"]
+    assert [each.name for each in Job().methods] == names
+    assert (Job().seeds, Job().search.trials) == (3, 0)

@@ -1,15 +1,20 @@
 """What the documents say is compared with the code."""
 
 import re
+import runpy
 from pathlib import Path
 
 import click
 import pytest
 
 from labelnoise.cli import main
+from labelnoise.config import Job
+from labelnoise.configure import build, read_yaml
 from labelnoise.data.dataset import DATASETS
 from labelnoise.methods import METHODS
+from labelnoise.methods.base import build as build_method
 from labelnoise.nets import NETS
+from labelnoise.nets.base import resolved
 from labelnoise.testing import CHECKS, find_methods, problem
 
 ROOT = Path(__file__).parents[1]
@@ -38,9 +43,9 @@ def commands(text):
     return [match[1].split() for match in typed if match]
 
 
-def python(page):
-    """The Python blocks of a page."""
-    return re.findall(r"^```python\n(.*?)^```", PAGES[page].read_text(), re.MULTILINE | re.DOTALL)
+def blocks(page, language):
+    """The code blocks of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page].read_text(), re.MULTILINE | re.DOTALL)
 
 
 def names(rows):
@@ -99,7 +104,7 @@ def test_the_readme_shows_the_commands():
 
 
 def test_the_code_in_the_readme_runs():
-    (block,) = python("README.md")
+    (block,) = blocks("README.md", "python")
     found = {}
     exec(block, found)
     assert found["logits"].grad.isfinite().all()
@@ -107,11 +112,30 @@ def test_the_code_in_the_readme_runs():
 
 def test_the_method_in_contributing_passes_the_conformance_suite(tmp_path, monkeypatch):
     monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
-    (block,) = python("CONTRIBUTING.md")
+    (block,) = blocks("CONTRIBUTING.md", "python")
     path = tmp_path / "mae.py"
     path.write_text(block)
     (method,) = find_methods(str(path))
     assert [fact for fact, check in CHECKS.items() if problem(check, method)] == []
+
+
+def test_the_page_of_settings_is_the_one_that_is_generated():
+    generated = runpy.run_path(str(ROOT / "docs" / "generate.py"))["page"]()
+    assert PAGES["docs/config.md"].read_text() == generated, "run `make docs`"
+
+
+def test_every_setting_on_its_page_has_a_meaning():
+    rows = [row for rows in tables(PAGES["docs/config.md"].read_text()) for row in rows]
+    assert [row[0] for row in rows if not row[3]] == []
+
+
+def test_the_config_file_in_the_documents_can_be_used(tmp_path):
+    (block,) = blocks("docs/config.md", "yaml")
+    path = tmp_path / "survey.yaml"
+    path.write_text(block)
+    job = build(Job, read_yaml(path))
+    assert [build_method(each.name, each.settings).name for each in job.methods] == ["ce", "gce", "co_teaching"]
+    assert resolved(job.net.name, job.net.settings)["widths"] == "128,64"
 
 
 def test_commands_are_found_wherever_code_stands():

@@ -9,8 +9,21 @@ from labelnoise import __version__
 from labelnoise.errors import InputError
 from labelnoise.registry import Registry
 
-DEMO = "ce,gce,forward,mixup,co_teaching,heteroscedastic"
-NOISES = "symmetric:R, random:P, pair:R, asymmetric:R, matrix:FILE.csv or none."
+NOISES = "symmetric:R, random:P, pair:R, asymmetric:R, matrix:FILE.csv or none; for built-in data symmetric:0.4."
+PLACES = {
+    "data": "data.source",
+    "label_column": "data.label_column",
+    "true_label_column": "data.true_label_column",
+    "id_column": "data.id_column",
+    "labels": "data.labels",
+    "image_size": "data.image_size",
+    "search": "search.trials",
+    "epochs": "train.epochs",
+    "batch": "train.batch",
+    "lr": "train.optimiser.lr",
+}
+SOURCES = "Built-in data (`labelnoise list data`), or a CSV, Parquet, npz or npy file, or a folder of images by class"
+EXISTING = click.Path(exists=True, path_type=Path)
 
 
 class Failure(click.ClickException):
@@ -37,63 +50,127 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--data", default="digits", help="Built-in data; `labelnoise list data` shows them.")
-@click.option("--noise", default="symmetric:0.4", help=NOISES)
-@click.option("--methods", default=DEMO, help="By name (`labelnoise list methods`) or as Python files, with commas.")
-@click.option("--seeds", default=3, type=click.IntRange(1), help="Runs per method, with seeds 0, 1, 2, …")
-@click.option("--epochs", default=40, type=int, help="Epochs of each run, all stages together.")
-@click.option("--batch", default=64, type=int, help="Examples per step.")
-@click.option("--lr", default=1e-3, type=float, help="Learning rate of Adam.")
-@click.option("--net", default="mlp", help="Network; `labelnoise list nets` shows them.")
+@click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option(
+    "--data",
+    metavar="NAME|PATH",
+    help=f"{SOURCES}; digits by default.",
+)
+@click.option("--label-column", metavar="NAME", help="Column of a table that holds the labels; label by default.")
+@click.option("--true-label-column", metavar="NAME", help="Column that holds the true labels, where they are known.")
+@click.option("--id-column", metavar="NAME", help="Column that names the rows; they are numbered by default.")
+@click.option("--labels", metavar="FILE", help="Labels that belong to a .npy file of inputs.")
+@click.option("--image-size", metavar="PIXELS", type=int, help="Scale images to this height and width.")
+@click.option("--noise", help=f"Wrong labels to add: {NOISES}")
+@click.option("--methods", metavar="A,B,…", help="By name (`labelnoise list methods`) or as Python files.")
+@click.option("--seeds", metavar="N", type=int, help="Runs per method, with seeds 0, 1, 2, …; 3 by default.")
+@click.option(
+    "--search", metavar="N", type=int, help="Try N settings of each method and take the best on noisy validation."
+)
+@click.option("--net", metavar="NAME", help="Network (`labelnoise list nets`); by default one that suits the data.")
+@click.option(
+    "--epochs", metavar="N", type=int, help="Epochs of each run, all stages together; by default by the data's size."
+)
+@click.option("--batch", metavar="N", type=int, help="Examples per step; by default by the data's size.")
+@click.option("--lr", type=float, help="Learning rate; 0.001 by default.")
+@click.option("--config", type=EXISTING, help="YAML file of settings, see docs/config.md; options come on top of it.")
+@click.option("--print-config", is_flag=True, help="Print all settings as they would be used, and do nothing.")
 @click.option(
     "--executor", default="auto", type=click.Choice(["auto", "streams", "packed"]), help="How runs share the device."
 )
 @click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the records; runs/… by default.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for all results; one under runs/ by default.")
 @click.option("--quiet", is_flag=True, help="Print nothing but the table.")
 def train(
     *,
-    data: str,
-    noise: str,
-    methods: str,
-    seeds: int,
-    epochs: int,
-    batch: int,
-    lr: float,
-    net: str,
+    overrides: tuple[str, ...],
+    config: Path | None,
+    print_config: bool,
     executor: str,
     device: str,
     out: Path | None,
     quiet: bool,
+    **options: Any,
 ) -> None:
-    """Compare methods: train each with several seeds and print their test accuracies.
+    """Compare methods: train each with several seeds; table, report and the best model come out.
 
-    Typed again with the same options, the command goes on where it was interrupted and runs nothing twice.
+    KEY=VALUE sets anything that docs/config.md lists, such as train.optimiser.weight_decay=1e-4 or methods.gce.q=0.5.
+
+    Typed again with the same options, the command goes on where it was interrupted and runs nothing twice; with more
+    seeds or methods, it adds these to what is there.
     """
     from rich.console import Console
 
-    from labelnoise.config import Named, Optimiser, RunConfig, Train
+    from labelnoise.comparing import config_text, make_plan, run_plan
+    from labelnoise.config import DEFAULT_METHODS
+    from labelnoise.configure import merge, parse_overrides, read_yaml
+    from labelnoise.engine.interrupt import InterruptError
     from labelnoise.report.tables import show
     from labelnoise.report.terminal import Display
-    from labelnoise.sweep.compare import compare_methods
-    from labelnoise.sweep.run import find_device
+
+    chosen = merge(read_yaml(config) if config else {}, _tree(options))
+    chosen.setdefault("methods", [method.name for method in DEFAULT_METHODS])  # which overrides may change
+    plan = make_plan(merge(chosen, parse_overrides(overrides)))
+    if print_config:
+        click.echo(config_text(plan), nl=False)
+        return
+    console, forced = Console(), None if executor == "auto" else executor
+    try:
+        with Display(console, quiet=quiet) as display:
+            result = run_plan(plan, out=out, device=device, executor=forced, display=display)
+    except InterruptError as problem:
+        click.echo("\nstopped, and saved; type the same command again to go on", err=True)
+        raise SystemExit(128 + problem.number) from None
+    show(result.summary, console)
+    if not quiet:
+        model = {"model": result.folder / "model.safetensors"} if result.has_model else {}
+        for what, path in ({"report": result.report} | model | {"records": result.folder}).items():
+            console.print(f"{what + ':':<8} {path}", highlight=False, markup=False, soft_wrap=True)
+    if not any(row.runs for row in result.summary.rows):
+        raise Failure("every run has failed; lower the learning rate with --lr")
+
+
+@main.command()
+@click.argument("runs", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Page to write; report.html in RUNS by default."
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def report(runs: Path, out: Path | None, force: bool) -> None:
+    """Make one HTML page of the results in folder RUNS, to be looked at in a browser or sent to a colleague."""
+    from labelnoise.report.page import write_page
+    from labelnoise.results.store import Store
+
+    path = _free(out, force) if out else runs / "report.html"
+    write_page(Store.read(runs), path)
+    click.echo(str(path))
+
+
+@main.command()
+@click.argument("model", type=EXISTING)
+@click.argument("data")
+@click.option(
+    "--out", default="predictions.csv", type=click.Path(dir_okay=False, path_type=Path), help="CSV file to write."
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--id-column", metavar="NAME", help="Column that names the rows; by default as in training.")
+@click.option("--method", metavar="FILE", help="Python file of the method, if it is one of your own.")
+def predict(*, model: Path, data: str, out: Path, force: bool, id_column: str | None, method: str | None) -> None:
+    """Predict the classes of new DATA by a trained MODEL: a model.safetensors, or the folder of a comparison.
+
+    Writes a CSV with a row for each input: id, predicted class, and the probability of every class.
+    """
+    from labelnoise.results.model import Model, write_csv
     from labelnoise.testing import find_methods
 
-    settings = Train(epochs=epochs, batch=batch, optimiser=Optimiser(lr=lr))
-    base = RunConfig(data=data, noise=noise, net=Named(net), train=settings)
-    given = [name.strip() for name in methods.split(",") if name.strip()]
-    names = list(dict.fromkeys(method.name for name in given for method in find_methods(name)))
-    forced = None if executor == "auto" else executor
-    console = Console()
-    with Display(console, quiet=quiet) as display:
-        outcome = compare_methods(
-            base, names, seeds, out=out, device=find_device(device), executor=forced, display=display
-        )
-    show(outcome.records, f"{data}, noise {noise}", outcome.noise_rates, console, outcome.failed)
-    if not quiet:
-        console.print(f"records: {outcome.folder}", highlight=False, markup=False, soft_wrap=True)
-    if len(outcome.failed) == len(outcome.noise_rates):
-        raise Failure("every run has failed; lower the learning rate with --lr")
+    path = _free(out, force)
+    if method:
+        find_methods(method)
+    prediction = Model.load(model).predict(data, id_column=id_column)
+    write_csv(prediction, path)
+    for note in prediction.notes:
+        click.echo(note)
+    click.echo(str(path))
 
 
 @main.command("list")
@@ -118,10 +195,29 @@ def check(name: str) -> None:
     """
     from labelnoise.testing import CHECKS, find_methods, problem
 
-    found = [
-        (method.name, fact, problem(check, method)) for method in find_methods(name) for fact, check in CHECKS.items()
-    ]
-    for method_name, fact, trouble in found:
-        click.echo(f"{method_name}  {fact:<42} {trouble or 'holds'}")
-    if any(trouble for _, _, trouble in found):
+    troubles = []
+    for method in find_methods(name):
+        for fact, test in CHECKS.items():
+            troubles.append(problem(test, method))
+            click.echo(f"{method.name}  {fact:<42} {troubles[-1] or 'holds'}")
+    if any(troubles):
         raise SystemExit(1)
+
+
+def _tree(options: dict[str, Any]) -> dict[str, Any]:
+    # options that were given, at their places in the tree of settings
+    tree: dict[str, Any] = {}
+    for name, value in options.items():
+        if value is not None:
+            *sections, key = PLACES.get(name, name).split(".")
+            section = tree
+            for part in sections:
+                section = section.setdefault(part, {})
+            section[key] = value
+    return tree
+
+
+def _free(path: Path, force: bool) -> Path:
+    if path.exists() and not force:
+        raise Failure(f"{path} exists; choose another --out, or --force to replace it")
+    return path

@@ -1,4 +1,4 @@
-"""The settings of one run as a tree of frozen dataclasses; a run's identity is the hash of all of them."""
+"""Settings as a tree of frozen dataclasses; a run's identity is the hash of all of its own."""
 
 import hashlib
 import json
@@ -13,6 +13,7 @@ from labelnoise.registry import nearest
 Value = float | int | str | bool | None
 OptimiserName = Literal["adam", "adamw", "sgd", "adagrad"]
 ScheduleName = Literal["constant", "cosine", "step", "linear"]
+SearchKind = Literal["random", "grid"]
 
 
 def _check_known(kind: str, name: str, known: tuple[str, ...]) -> None:
@@ -24,9 +25,9 @@ def _check_known(kind: str, name: str, known: tuple[str, ...]) -> None:
 class Optimiser:
     """Which `torch.optim` optimiser, and its numbers."""
 
-    name: OptimiserName = "adam"
-    lr: float = 1e-3
-    weight_decay: float = 0.0
+    name: OptimiserName = "adam"  # as torch.optim calls it
+    lr: float = 1e-3  # learning rate at the start
+    weight_decay: float = 0.0  # as the optimiser itself understands it
     momentum: float = 0.0  # sgd only
     nesterov: bool = False  # sgd only
     betas: tuple[float, float] = (0.9, 0.999)  # adam and adamw only
@@ -47,10 +48,10 @@ class Schedule:
     then straight to 0 at the end.
     """
 
-    name: ScheduleName = "constant"
-    milestones: tuple[int, ...] = ()
-    gamma: float = 0.1
-    start: int = 0
+    name: ScheduleName = "constant"  # the form of the factor
+    milestones: tuple[int, ...] = ()  # step only: epochs at which the factor falls
+    gamma: float = 0.1  # step only: what the factor is multiplied by
+    start: int = 0  # linear only: the epoch until which the factor stays 1
 
     def __post_init__(self) -> None:
         _check_known("schedule", self.name, get_args(ScheduleName))
@@ -63,16 +64,16 @@ class Augment:
     crop: int = 0  # pixels of zero padding before a random crop of the original size
     flip: bool = False  # left to right, every other image
     rotation: float = 0.0  # up to so many degrees either way
-    mean: tuple[float, ...] = ()
-    std: tuple[float, ...] = ()
+    mean: tuple[float, ...] = ()  # subtracted, one number per channel; [] leaves images as they are
+    std: tuple[float, ...] = ()  # divided by, one number per channel
 
 
 @dataclass(frozen=True)
 class Train:
     """How to train, whatever the method."""
 
-    epochs: int = 40
-    batch: int = 64
+    epochs: int = 40  # of each run, all stages together
+    batch: int = 64  # examples per step
     optimiser: Optimiser = Optimiser()
     schedule: Schedule = Schedule()
     augment: Augment = Augment()
@@ -88,8 +89,8 @@ class Train:
 class Split:
     """Which share of the data is kept for noisy validation and for the test; the rest is trained on."""
 
-    validation: float = 0.1
-    test: float = 0.2
+    validation: float = 0.1  # with noisy labels; chooses the epoch
+    test: float = 0.2  # for the accuracies in the table
 
     def __post_init__(self) -> None:
         for name, share in asdict(self).items():
@@ -103,15 +104,39 @@ class Split:
 class Named:
     """A thing from a registry with the settings that differ from its defaults."""
 
-    name: str
-    settings: Mapping[str, Value] = field(default_factory=dict)
+    name: str  # as `labelnoise list` shows it
+    settings: Mapping[str, Value] = field(default_factory=dict)  # those left out keep their defaults
+
+
+DEFAULT_METHODS = tuple(map(Named, ("ce", "gce", "forward", "mixup", "co_teaching", "heteroscedastic")))
+
+
+@dataclass(frozen=True)
+class Data:
+    """Where the examples come from, and what the parts of a file mean."""
+
+    source: str = "digits"  # a built-in name, or the path of a CSV, Parquet, npz or npy file or a folder of images
+    label_column: str = ""  # of a table; "" is the column called label
+    true_label_column: str = ""  # of a table, where the truth is known
+    id_column: str = ""  # of a table; "" numbers the rows
+    image_column: str = ""  # of a table that lists image files; "" is the column called path, if it names images
+    drop: tuple[str, ...] = ()  # columns that are no inputs
+    categorical: tuple[str, ...] = ()  # columns of numbers that are names
+    labels: str = ""  # file of given labels beside a .npy file of inputs
+    true_labels: str = ""  # file of true labels beside it
+    image_size: int = 0  # images are scaled to so many pixels in height and width; 0 leaves them, and they must agree
+    fingerprint: str = ""  # of what was read, filled in: a file of that name may change
+
+    def __post_init__(self) -> None:
+        if self.image_size < 0:
+            raise InputError(f"image_size must be a number of pixels, or 0, not {self.image_size}")
 
 
 @dataclass(frozen=True)
 class RunConfig:
     """One run: what is learnt from, by which method, on which network, how, and with which seed."""
 
-    data: str = "digits"
+    data: Data = Data()
     noise: str = "symmetric:0.4"
     transition: str = ""  # digest of the noise's matrix: a file of that name may change
     method: Named = Named("ce")
@@ -128,6 +153,39 @@ class RunConfig:
     def identity(self) -> str:
         """Sixteen hexadecimal digits that change with every setting."""
         return digest(self.to_dict())
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search over the ranges of a method's hyper-parameters, judged on noisy validation with seed 0."""
+
+    trials: int = 0  # settings tried per method; 0 takes the settings as they are
+    kind: SearchKind = "random"  # draws from the ranges, or a grid over them
+
+    def __post_init__(self) -> None:
+        _check_known("kind of search", self.kind, get_args(SearchKind))
+        if self.trials < 0:
+            raise InputError(f"trials must not be negative, but is {self.trials}")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A comparison, what `labelnoise train` does: every method with every seed on the same data."""
+
+    data: Data = Data()
+    noise: str = "symmetric:0.4"  # added to the labels; none leaves them as they are
+    methods: tuple[Named, ...] = DEFAULT_METHODS  # by name, with the settings that differ from their defaults
+    seeds: int = 3  # runs per method, with seeds 0, 1, 2, …
+    search: Search = Search()
+    net: Named = Named("mlp")
+    train: Train = Train()
+    split: Split = Split()
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise InputError(f"seeds must be at least 1, not {self.seeds}")
+        if not self.methods:
+            raise InputError("methods is empty; name at least one, such as ce,gce")
 
 
 def digest(settings: Any) -> str:

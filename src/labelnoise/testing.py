@@ -18,12 +18,14 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 
 from labelnoise.config import Optimiser, Split, Train
-from labelnoise.data.dataset import Dataset, split
+from labelnoise.data.dataset import Dataset
 from labelnoise.data.loader import Loader, Task
+from labelnoise.data.split import split
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.executors import EXECUTORS
 from labelnoise.engine.lanes import Lane
-from labelnoise.engine.loop import EpochResult, Phase, Training
+from labelnoise.engine.loop import EpochResult, Training
+from labelnoise.engine.phases import Phase
 from labelnoise.engine.step import owner
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, Method, build

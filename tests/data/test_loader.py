@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelnoise.config import Augment
-from labelnoise.data.dataset import Dataset, Splits
+from labelnoise.data.dataset import Dataset
 from labelnoise.data.loader import PARTS, Loader, Task, batches
+from labelnoise.data.split import Splits
 from labelnoise.errors import InputError
 
 AUGMENT = Augment(crop=2, flip=True, rotation=20)

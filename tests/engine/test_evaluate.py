@@ -6,10 +6,11 @@ import torch
 from torch import nn
 
 from labelnoise.config import Optimiser
-from labelnoise.data.dataset import Dataset, Splits
+from labelnoise.data.dataset import Dataset
 from labelnoise.data.loader import Loader, Task
+from labelnoise.data.split import Splits
 from labelnoise.engine import evaluate as module
-from labelnoise.engine.evaluate import evaluate, training_probs
+from labelnoise.engine.evaluate import details, evaluate, training_probs
 from labelnoise.engine.executors import EXECUTORS
 from labelnoise.methods.base import Method
 from labelnoise.types import DataSpec
@@ -74,12 +75,57 @@ def test_every_measure_has_one_value_per_run():
     runner, loader, *_ = scene("packed")
     measures = evaluate(runner, loader)
     assert {tuple(value.shape) for value in measures.values()} == {(2,)}
-    assert len(measures) == 3 * 4 + 1
+    assert len(measures) == 3 * 4 + 1 + 3
+
+
+def test_rows_with_right_and_wrong_labels_are_judged_apart():
+    runner, loader, data, parts = scene()
+    measures = evaluate(runner, loader)
+    rows = [(i, data.y_given[i].item(), data.y_true[i].item()) for i in parts["train"].tolist()]
+    for run in range(len(SEEDS)):
+        guess = probabilities(runner, data, run).argmax(1)
+        expected = {
+            "clean_accuracy": [guess[i] == true for i, given, true in rows if given == true],
+            "wrong_accuracy_true": [guess[i] == true for i, given, true in rows if given != true],
+            "wrong_accuracy_given": [guess[i] == given for i, given, true in rows if given != true],
+        }
+        for name, hits in expected.items():
+            assert measures[f"train/{name}"][run].item() == pytest.approx(np.mean(hits), abs=1e-12)
 
 
 def test_nothing_is_compared_with_true_labels_that_are_unknown():
     runner, loader, *_ = scene(truth=False)
-    assert not any(name.endswith("_true") for name in evaluate(runner, loader))
+    names = {name.split("/")[1] for name in evaluate(runner, loader)}
+    assert names == {"accuracy_given", "nll_given", "score"}
+    assert "train_counts" not in details(runner, loader, CLASSES)
+
+
+@pytest.mark.parametrize("truth", [True, False])
+def test_details_equal_counts_by_hand(truth, monkeypatch):
+    monkeypatch.setattr(module, "ROWS", 4)
+    runner, loader, data, parts = scene("packed", truth)
+    found = details(runner, loader, CLASSES)
+    reference = data.y_true if truth else data.y_given
+    for run in range(len(SEEDS)):
+        probs = probabilities(runner, data, run)
+        confusion, counts, bins = np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((15, 3))
+        for i in parts["test"].tolist():
+            top, guess = probs[i].max(), probs[i].argmax()
+            confusion[reference[i], guess] += 1
+            bins[int(np.ceil(top * 15)) - 1] += [1, top, guess == reference[i].item()]
+        for i in parts["validation"].tolist():
+            counts[probs[i].argmax(), data.y_given[i]] += 1
+        np.testing.assert_array_equal(found["test_confusion"][run].numpy(), confusion)
+        np.testing.assert_array_equal(found["validation_counts"][run].numpy(), counts)
+        np.testing.assert_allclose(found["test_bins"][run].numpy(), bins, atol=1e-12)
+
+
+def test_details_count_true_against_given_labels_of_the_training_rows():
+    runner, loader, data, parts = scene()
+    expected = np.zeros((4, 4))
+    for i in parts["train"].tolist():
+        expected[data.y_true[i], data.y_given[i]] += 1
+    np.testing.assert_array_equal(details(runner, loader, CLASSES)["train_counts"][1].numpy(), expected)
 
 
 def test_evaluating_leaves_no_trace():

@@ -4,15 +4,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from labelnoise.config import Optimiser, Schedule
 from labelnoise.data.loader import batches
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import training_probs
 from labelnoise.engine.executors import EXECUTORS
-from labelnoise.engine.loop import phases
+from labelnoise.engine.interrupt import InterruptError
 from labelnoise.errors import InputError
 from labelnoise.losses.cross_entropy import cross_entropy
 from labelnoise.methods import build
@@ -99,39 +97,6 @@ def watched(methods, executor="streams", **settings):
     observer = Watching()
     observer.training = training(methods, executor, observer=observer, **settings)
     return observer.training, observer
-
-
-@pytest.mark.parametrize(
-    ("shares", "epochs", "ends"),
-    [
-        ((1.0,), 7, [7]),
-        ((0.3, 0.3, 0.4), 10, [3, 6, 10]),
-        ((0.3, 0.7), 60, [18, 60]),
-        ((0.01, 0.99), 10, [1, 10]),
-        ((0.99, 0.01), 10, [9, 10]),
-        ((0.98, 0.01, 0.01), 3, [1, 2, 3]),
-    ],
-)
-def test_shares_become_epochs(shares, epochs, ends):
-    found = phases(Shares(shares), epochs)
-    assert [phase.end for phase in found] == ends
-    assert [phase.first for phase in found] == [0, *ends[:-1]]
-    assert [phase.stage.name for phase in found] == [str(i) for i in range(len(shares))]
-
-
-@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=6), st.integers(0, 60))
-def test_every_stage_has_an_epoch_and_none_is_lost(raw, more):
-    shares = tuple(share / sum(raw) for share in raw)
-    epochs = len(shares) + more
-    found = phases(Shares(shares), epochs)
-    lengths = [phase.end - phase.first for phase in found]
-    assert min(lengths) >= 1
-    assert sum(lengths) == epochs
-
-
-def test_fewer_epochs_than_stages_are_refused():
-    with pytest.raises(InputError, match="epochs is 2, but each of the 3 stages of 'Shares' needs one; give more"):
-        phases(Shares((0.3, 0.3, 0.4)), 2)
 
 
 @every_executor
@@ -378,3 +343,34 @@ def test_a_failed_run_stays_failed_after_resuming(tmp_path):
     resumed.run()
     assert [result.failed for result in first.results + second.results] == [{}, {0: 1}, {}, {}, {}, {}]
     assert [sorted(result.measures) for result in second.results] == [[1]] * 3
+
+
+@pytest.mark.parametrize("moment", [(0, 1), (1, 4), (2, 2)], ids=["step", "evaluation", "second stage"])
+def test_a_training_asked_to_leave_saves_and_goes_on_later_as_if_nothing_had_been(tmp_path, moment):
+    whole, first, second = Silent(), Silent(), Silent()
+    training([build("t_revision")] * 2, seeds=(0, 1), observer=whole).run()
+    checkpointer = Checkpointer(tmp_path / "checkpoint", every_seconds=1e9)
+    left = training([build("t_revision")] * 2, seeds=(0, 1), observer=first, checkpointer=checkpointer)
+
+    def ask(epoch, step, steps):
+        if (epoch, step + 1) == moment:
+            left.interrupt.number = 15
+
+    first.stepped = ask
+    with pytest.raises(InterruptError):
+        left.run()
+    resumed = training([build("t_revision")] * 2, seeds=(0, 1), observer=second, checkpointer=checkpointer)
+    resumed.resume()
+    resumed.run()
+    assert len(first.results) == moment[0]
+    assert first.results + second.results == whole.results
+
+
+def test_the_last_stage_remembers_its_best_epoch_also_when_it_carries_the_last():
+    trained, seen = watched([CE()] * 2, seeds=(0, 1), train=replace(TRAIN, epochs=8))
+    trained.run()
+    trained.executor.restore_best()
+    for run in range(2):
+        scores = [result.measures[run]["validation/score"] for result in seen.results]
+        best = seen.weights[scores.index(max(scores))]
+        assert all(torch.equal(value[run], best[name][run]) for name, value in weights(trained).items())

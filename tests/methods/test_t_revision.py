@@ -6,7 +6,8 @@ from labelnoise.config import Optimiser
 from labelnoise.errors import InputError
 from labelnoise.methods.base import METHODS
 from labelnoise.methods.ce import CE
-from labelnoise.methods.t_revision import Revision, Reweight, TRevision
+from labelnoise.methods.t_revision import Reweight, TRevision
+from labelnoise.transition.revision import Revision
 from labelnoise.types import Context, DataSpec, Snapshot
 
 LOGITS = [[1.0, 0.5, -0.5]]
@@ -128,3 +129,8 @@ def test_gradient_mapped_over_corrections_equals_the_loop(table, labelled) -> No
 def test_every_stage_must_have_a_share(shares: dict[str, float]) -> None:
     with pytest.raises(InputError, match=r"revise .* must be above 0 and sum to less than 1"):
         TRevision(**shares)
+
+
+def test_the_matrix_it_shows_is_the_revised_one() -> None:
+    nets = {"revision": revision(DELTA)}
+    torch.testing.assert_close(TRevision().transition(nets, CTX)["T"], T + DELTA)  # whose rows sum to 1

@@ -1,102 +1,87 @@
 from io import StringIO
+from statistics import mean, stdev
 
-import numpy as np
 import pytest
 from rich.console import Console
 
-from labelnoise.report.tables import compare, show, spread, table
-from labelnoise.results.record import Record
+from labelnoise.report.summary import Row, Summary
+from labelnoise.report.tables import markdown, show, spread, table
 
-ACCURACIES = {  # method -> seed -> test accuracy per epoch
-    "gce": [[0.5, 0.875, 0.75], [0.25, 0.5, 0.625]],
-    "ce": [[0.375, 0.25, 0.125], [0.5, 0.75, 0.25]],
-}
-SCORES = [0.2, 0.4, 0.3]  # on noisy validation, so that the second epoch is selected
-RECORDS = [
-    Record(f"{method}{seed}", method, seed, "train", epoch, {"test/accuracy_true": value, "validation/score": score})
-    for method, runs in ACCURACIES.items()
-    for seed, run in enumerate(runs)
-    for epoch, (value, score) in enumerate(zip(run, SCORES, strict=True))
-]
+ACCURACIES = {"ce": [0.25, 0.5, 0.75], "gce [q=0.5]": [0.875, 0.75, 0.8125]}
 
 
-def printed(records, rates=(0.4,), width=100, what="digits, noise symmetric:0.4"):
+def row(label, values, *, best=False, failed=0):
+    rules = ("last", "selected", "oracle")
+    figures = {rule: [value / (place + 1) for value in values] for place, rule in enumerate(rules)}
+    return Row(label, label, {}, len(values), failed, figures, values, dict.fromkeys(rules, best), ())
+
+
+def summary(rows, **changes):
+    facts = {"title": "digits, noise symmetric:0.4", "reference": "true labels", "noise_rate": "40.4 % are wrong"}
+    return Summary(**facts | changes, rows=rows, winner=rows[0].label, notes=["Marked: the best.", "A note."])
+
+
+def printed(shown, width=100):
     text = StringIO()
-    show(records, what, rates, Console(file=text, width=width))
+    show(shown, Console(file=text, width=width))
     return text.getvalue()
 
 
-def test_rows_come_in_the_order_of_the_records_with_all_three_figures():
-    rows = compare(RECORDS)
-    assert [(row.method, row.runs) for row in rows] == [("gce", 2), ("ce", 2)]
-    for row in rows:
-        runs = np.array(ACCURACIES[row.method])
-        expected = {"last": runs[:, -1], "selected": runs[:, 1], "oracle": runs.max(1)}
-        assert row.accuracies == {rule: values.tolist() for rule, values in expected.items()}
+ROWS = [row(label, values, best=label != "ce") for label, values in ACCURACIES.items()]
 
 
 @pytest.mark.parametrize("values", [(0.5, 0.25), (0.871, 0.913, 0.925), (1.0, 1.0, 1.0, 1.0)])
 def test_spread_is_mean_and_sample_standard_deviation_in_per_cent(values):
-    hundred = 100 * np.array(values)
-    assert spread(values) == f"{hundred.mean():.1f} ± {hundred.std(ddof=1):.1f}"
+    hundred = [100 * value for value in values]
+    assert spread(values) == f"{mean(hundred):.1f} ± {stdev(hundred):.1f}"
 
 
 def test_a_single_value_has_no_spread():
     assert spread([0.8734]) == "87.3"
 
 
-def test_the_table_shows_every_method_with_its_figures():
-    text = printed(RECORDS)
-    line = next(line for line in text.splitlines() if "│ gce" in line)
-    cells = [cell.strip() for cell in line.strip("│").split("│")]
-    runs = 100 * np.array(ACCURACIES["gce"])
-    figures = [runs[:, -1], runs[:, 1], runs.max(1)]
-    assert cells == ["gce", "2", *(f"{each.mean():.1f} ± {each.std(ddof=1):.1f}" for each in figures)]
+def test_the_table_shows_every_method_with_its_figures_and_marks():
+    text = printed(summary(ROWS))
+    for label, values in ACCURACIES.items():
+        line = next(line for line in text.splitlines() if f"│ {label} " in line)
+        cells = [cell.strip() for cell in line.strip("│").split("│")]
+        figures = [[100 * value / place for value in values] for place in (1, 2, 3)]
+        mark = "" if label == "ce" else "* "
+        assert cells == [label, "3", *(f"{mark}{mean(each):.1f} ± {stdev(each):.1f}" for each in figures)]
 
 
 def test_the_columns_are_named_and_explained():
-    header = table(compare(RECORDS)).columns
-    assert [column.header for column in header] == ["method", "runs", "last", "selected", "oracle"]
-    text = printed(RECORDS)
+    assert [column.header for column in table(summary(ROWS)).columns] == [
+        "method",
+        "runs",
+        "last",
+        "selected",
+        "oracle",
+    ]
+    text = printed(summary(ROWS))
     assert all(f"\n{name}: " in text for name in ("last", "selected", "oracle"))
 
 
-def test_the_realised_noise_rate_is_printed():
-    assert "digits, noise symmetric:0.4: 39.5 % of the training labels are wrong" in printed(RECORDS, (0.385, 0.405))
-
-
-def test_an_unknown_noise_rate_is_said_to_be_unknown():
-    assert "noise rate unknown" in printed(RECORDS, ())
-
-
-@pytest.mark.parametrize(("measure", "labels"), [("test/accuracy_true", "true"), ("test/accuracy_given", "given")])
-def test_it_says_which_labels_accuracies_are_against(measure, labels):
-    measures = {measure: 0.5, "validation/score": 0.5}
-    assert f"against {labels} labels" in printed([Record("r", "ce", 0, "train", 0, measures)])
+def test_the_head_says_what_it_is_of_and_notes_come_below():
+    head, labels, *_, mark, note = printed(summary(ROWS)).strip().splitlines()
+    assert head == "digits, noise symmetric:0.4: 40.4 % are wrong"
+    assert labels == "test accuracy in % against true labels, mean ± std over seeds"
+    assert (mark, note) == ("*: the best.", "A note.")
 
 
 def test_names_in_square_brackets_and_long_ones_are_printed_as_they_are():
-    what = f"data, noise matrix:/{'long/' * 30}[bold]T.csv"
-    assert f"{what}: 40.0 %" in printed(RECORDS, what=what, width=40)
-
-
-def test_without_records_the_table_is_empty():
-    assert compare([]) == []
-    assert "method" in printed([])
-
-
-def test_failed_runs_are_counted_and_left_out():
-    records = [
-        Record("good", "ce", 0, "train", 0, {"validation/score": 0.5, "test/accuracy_true": 0.9}),
-        Record("bad", "ce", 1, "train", 0, {"validation/score": 0.5, "test/accuracy_true": 0.1}),
-    ]
-    rows = compare(records, {"bad": "ce", "worse": "gce"})
-    assert [(row.method, row.runs, row.failed, row.accuracies["last"]) for row in rows] == [
-        ("ce", 1, 1, [0.9]),
-        ("gce", 0, 1, []),
-    ]
+    title = f"data, noise matrix:/{'long/' * 30}[bold]T.csv"
+    assert f"{title}: 40.4 %" in printed(summary(ROWS, title=title), width=40)
 
 
 def test_a_row_with_failed_runs_says_how_many_of_how_many():
-    cells = list(table(compare([], {"bad": "ce"})).columns[1].cells)
-    assert cells == ["0 of 1"]
+    text = printed(summary([row("ce", [], failed=2), row("gce", [0.5], failed=1)]))
+    assert "0 of 2 │    – │" in text
+    assert "1 of 2 │ 50.0 │" in text
+
+
+def test_markdown_has_marked_figures_in_bold_and_no_stray_columns():
+    *_, header, rule, plain, marked = markdown(summary([ROWS[0], row("a|b", [0.5, 0.5], best=True)])).splitlines()
+    assert header == "| method | runs | last | selected | oracle |"
+    assert rule.count("|") == header.count("|") == plain.count("|") == marked.replace(r"\|", "").count("|")
+    assert marked == r"| a\|b | 2 | **50.0 ± 0.0** | **25.0 ± 0.0** | **16.7 ± 0.0** |"

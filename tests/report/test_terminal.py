@@ -3,46 +3,68 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from labelnoise.report import terminal
 from labelnoise.report.terminal import Display
 
 
-def shown(*, terminal=False, quiet=False):
+def shown(*, terminal=False, quiet=False, done=0):
     """Everything that a pack of three runs prints, with a note on the way."""
-    text = StringIO()
+    text, errors = StringIO(), StringIO()
     console = Console(file=text, width=60, force_terminal=terminal)
-    with Display(console, quiet=quiet) as display:
-        display.begin("co_teaching", 3, 2)
-        for epoch in range(2):
+    with Display(console, quiet=quiet, errors=Console(file=errors)) as display:
+        display.expect(2)
+        display.begin("co_teaching", 3, 4, done)
+        for epoch in range(done, 4):
             for step in range(4):
                 display.tick(epoch, step, 4)
         display.say("a note in [brackets] that is longer than the terminal is wide, by far, it seems")
-        display.end()
-    return text.getvalue()
+        display.warn("a warning")
+        display.end(4)
+    return text.getvalue(), errors.getvalue()
 
 
 def test_piped_it_prints_plain_lines():
-    note, line = shown().splitlines()
+    text, errors = shown()
+    note, warning, line = text.splitlines()
     assert note == "a note in [brackets] that is longer than the terminal is wide, by far, it seems"
-    assert line.startswith("co_teaching × 3: 2 epochs in ")
-    assert "\x1b" not in shown()
+    assert warning == "a warning"
+    assert line.startswith("1/2 co_teaching × 3: 4 epochs in ")
+    assert "\x1b" not in text
+    assert errors == ""
+
+
+def test_a_pack_that_goes_on_says_where_and_counts_only_what_it_does():
+    lines = shown(done=3)[0].splitlines()
+    assert lines[0] == "1/2 co_teaching × 3: goes on from epoch 4"
+    assert lines[-1].startswith("1/2 co_teaching × 3: 1 epochs in ")
+
+
+def test_piped_long_work_shows_now_and_then_how_much_is_left(monkeypatch):
+    clock = iter([100.0, *(100.0 + 20 * step for step in range(1, 17)), 420.0])
+    monkeypatch.setattr(terminal.time, "perf_counter", lambda: next(clock))
+    lines = [line for line in shown()[0].splitlines() if " left" in line]
+    assert lines[0] == "1/2 co_teaching × 3: epoch 1 of 4, about 5 min left"  # 2 of 16 steps took 40 s
+    assert lines[-1] == "1/2 co_teaching × 3: epoch 4 of 4, about 0.0 s left"
+    assert len(lines) == 8
 
 
 def test_on_a_terminal_it_shows_a_bar_and_the_note():
-    text = shown(terminal=True)
+    text, _ = shown(terminal=True)
     assert "\x1b" in text
-    assert "2/2" in text
+    assert "4/4" in text
     assert "a note in [brackets]" in text
     assert "epochs in" not in text
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_quiet_it_prints_nothing(terminal):
-    assert shown(terminal=terminal, quiet=True) == ""
+def test_quiet_it_prints_warnings_alone_and_among_the_errors(terminal):
+    assert shown(terminal=terminal, quiet=True) == ("", "a warning\n")
 
 
 def test_the_bar_ends_with_the_work():
     display = Display(Console(file=StringIO(), force_terminal=True))
     with display:
-        display.begin("ce", 1, 1)
+        display.expect(1)
+        display.begin("ce", 1, 1, 0)
         assert display.bars.live.is_started
     assert not display.bars.live.is_started

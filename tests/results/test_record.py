@@ -64,3 +64,11 @@ def test_rewriting_is_not_confused_by_an_earlier_attempt(path):
     path.with_suffix(".draft").write_text("half a line")
     rewrite(path, RECORDS)
     assert read(path) == RECORDS
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_no_number_is_null_in_strict_json_and_comes_back_as_nan(path, value):
+    append(path, [replace(RECORDS[0], measures={"a": value, "b": 0.5})])
+    assert json.loads(path.read_text(), parse_constant=pytest.fail)["measures"] == {"a": None, "b": 0.5}
+    (record,) = read(path)
+    assert record.measures["a"] != record.measures["a"]

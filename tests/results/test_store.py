@@ -1,14 +1,29 @@
-import pytest
+import json
 
+import pytest
+import torch
+
+from labelnoise.engine import checkpoint
 from labelnoise.errors import InputError
 from labelnoise.results.record import Record
 from labelnoise.results.store import Journal, Store
 
-SETTINGS = {"runs": [{"seed": 0, "betas": (0.9, 0.999)}]}
+BASE = {"data": {"source": "digits"}, "train": {"betas": (0.9, 0.999)}}
+DATA = {"name": "digits", "rows": 10}
 
 
-def records(*epochs):
-    return [Record("abc", "ce", 0, "train", epoch, {"a": 1.0}) for epoch in epochs]
+def records(*epochs, run="abc"):
+    return [Record(run, "ce", 0, "train", epoch, {"a": 1.0}) for epoch in epochs]
+
+
+def facts(*runs, finished="2026-01-01", failed=None):
+    closing = {"config": {"method": {"name": "ce"}}, "noise_rate": 0.4, "failed": failed}
+    return {"runs": [{"run": run, **closing} for run in runs], "finished": finished}
+
+
+def opened(folder, base=BASE):
+    with Store.open(folder, base, DATA) as store:
+        return store
 
 
 @pytest.fixture
@@ -18,27 +33,28 @@ def journal(tmp_path):
 
 def test_a_folder_opens_again_for_the_same_settings(tmp_path):
     folder = tmp_path / "runs" / "deeper"
-    assert Store.open(folder, SETTINGS).folder == folder
-    assert Store.open(folder, SETTINGS).folder == folder
+    assert opened(folder).folder == folder
+    assert opened(folder).folder == folder
+    assert Store.read(folder).facts == json.loads(json.dumps({"base": BASE, "data": DATA}))
 
 
-def test_a_folder_of_another_config_is_refused_and_left_as_it_was(tmp_path):
-    Store.open(tmp_path, SETTINGS)
+def test_a_folder_of_another_config_is_refused_with_what_differs_and_left_as_it_was(tmp_path):
+    opened(tmp_path)
     before = (tmp_path / "config.json").read_bytes()
-    with pytest.raises(InputError, match="holds runs of another config; choose another --out"):
-        Store.open(tmp_path, {"runs": []})
+    with pytest.raises(InputError, match="holds runs of another config, its data and noise differ; choose another"):
+        opened(tmp_path, {**BASE, "data": {"source": "moons"}, "noise": "none"})
     assert (tmp_path / "config.json").read_bytes() == before
 
 
 def test_a_folder_with_something_else_in_it_is_refused_and_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("dear")
     with pytest.raises(InputError, match="exists and holds something else; choose another --out"):
-        Store.open(tmp_path, SETTINGS)
+        opened(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_an_empty_folder_is_taken(tmp_path):
-    Store.open(tmp_path, SETTINGS)
+    opened(tmp_path)
     assert (tmp_path / "config.json").exists()
 
 
@@ -47,21 +63,71 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
     path.write_text("dear")
     for folder in (path, path / "below"):
         with pytest.raises(InputError, match="choose another --out"):
-            Store.open(folder, SETTINGS)
+            opened(folder)
     assert path.read_text() == "dear"
 
 
-@pytest.mark.parametrize("content", [b"", b'{"runs": [', b"model: resnet", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"", b'{"base": [', b"model: resnet", b"\xff\xfe", b"[]", b'{"runs": []}'])
 def test_a_config_that_cannot_be_read_is_refused_and_left_alone(tmp_path, content):
     (tmp_path / "config.json").write_bytes(content)
     with pytest.raises(InputError, match="choose another --out"):
-        Store.open(tmp_path, SETTINGS)
+        opened(tmp_path)
     assert (tmp_path / "config.json").read_bytes() == content
 
 
+def test_while_a_folder_is_open_no_one_else_may_write_to_it(tmp_path):
+    with Store.open(tmp_path, BASE, DATA):
+        with pytest.raises(InputError, match=r"another process is at work in output folder .*; wait for it, or choose"):
+            opened(tmp_path)
+        assert Store.read(tmp_path).runs() == {}
+    opened(tmp_path)
+
+
+def test_a_folder_is_free_again_after_an_error(tmp_path):
+    with pytest.raises(KeyError), Store.open(tmp_path, BASE, DATA):
+        raise KeyError
+    opened(tmp_path)
+
+
+def test_a_folder_without_runs_is_no_place_to_read_from(tmp_path):
+    with pytest.raises(InputError, match="holds no runs; give the folder that `labelnoise train` names"):
+        Store.read(tmp_path)
+
+
 def test_a_store_has_a_folder_for_each_pack(tmp_path):
-    store = Store.open(tmp_path, SETTINGS)
-    assert store.journal("gce-1").folder == tmp_path / "gce-1"
+    assert opened(tmp_path).journal("gce-1").folder == tmp_path / "gce-1"
+
+
+def test_runs_are_those_of_finished_packs_in_the_order_of_finishing(tmp_path):
+    store = opened(tmp_path)
+    for name, when in (("gce-1", "2026-01-02"), ("ce-1", "2026-01-01"), ("mixup-1", None)):
+        journal = store.journal(name)
+        journal.begin(0)
+        journal.write([*records(0, run=f"{name}a"), *records(0, 1, run=f"{name}b")])
+        if when:
+            journal.finish(facts(f"{name}a", f"{name}b", finished=when))
+    runs = store.runs()
+    assert list(runs) == ["ce-1a", "ce-1b", "gce-1a", "gce-1b"]
+    assert runs["gce-1b"].records == records(0, 1, run="gce-1b")
+    assert (runs["gce-1b"].noise_rate, runs["gce-1b"].failed) == (0.4, None)
+
+
+def test_a_run_has_its_own_rows_of_the_details(journal):
+    journal.begin(0)
+    checkpoint.save(journal.details, {"T": torch.stack([torch.eye(2), torch.ones(2, 2)])}, {})
+    journal.finish(facts("a", "b"))
+    assert [run.details["T"].sum().item() for run in journal.runs()] == [2, 4]
+
+
+def test_what_a_search_found_is_kept_by_method(tmp_path):
+    store = opened(tmp_path)
+    assert store.searches == {}
+    store.note_search("gce", ["a", "b"], "b")
+    store.note_search("mixup", ["c"], "c")
+    assert store.searches == {
+        "gce": {"trials": ["a", "b"], "chosen": "b"},
+        "mixup": {"trials": ["c"], "chosen": "c"},
+    }
 
 
 def test_a_journal_keeps_what_is_written(journal):
@@ -101,3 +167,11 @@ def test_a_finished_pack_leaves_records_and_facts_alone(journal):
         (journal.folder / name).write_text("half")
     journal.finish({})
     assert sorted(path.name for path in journal.folder.iterdir()) == ["finished.json", "records.jsonl"]
+
+
+def test_damaged_closing_facts_are_named(journal):
+    journal.begin(0)
+    journal.finish({})
+    (journal.folder / "finished.json").write_text("{")
+    with pytest.raises(InputError, match=r"finished\.json is damaged .*; delete it to run that pack again"):
+        _ = journal.facts

@@ -1,17 +1,26 @@
+import os
+import signal
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
-from labelnoise.config import Named, Optimiser, RunConfig, Train
+from labelnoise.config import Data, Job, Named, Optimiser, Search, Train
+from labelnoise.data.dataset import Dataset, load
+from labelnoise.engine.interrupt import InterruptError
 from labelnoise.errors import InputError
 from labelnoise.sweep import compare as module
-from labelnoise.sweep.compare import compare_methods
-from labelnoise.sweep.run import prepare
+from labelnoise.sweep.compare import run_job
 
-BASE = RunConfig(
-    data="gaussians", noise="symmetric:0.3", net=Named("mlp", {"widths": "8"}), train=Train(epochs=2, batch=512)
+JOB = Job(
+    data=Data("gaussians"),
+    noise="symmetric:0.3",
+    methods=(Named("ce"), Named("gce")),
+    seeds=2,
+    net=Named("mlp", {"widths": "8"}),
+    train=Train(epochs=2, batch=512),
 )
 
 
@@ -19,113 +28,212 @@ class Heard:
     """A display that remembers."""
 
     def __init__(self):
-        self.began, self.said, self.ended, self.ticks = [], [], 0, 0
+        self.expected, self.began, self.said, self.ended, self.ticks = [], [], [], 0, 0
 
-    def begin(self, name, runs, epochs):
+    def expect(self, packs):
+        self.expected.append(packs)
+
+    def begin(self, name, runs, epochs, done):
         self.began.append((name, runs, epochs))
 
     def tick(self, epoch, step, steps):
         self.ticks += 1
 
-    def end(self):
+    def end(self, epochs):
         self.ended += 1
 
     def say(self, sentence):
         self.said.append(sentence)
 
+    warn = say
 
-def compare(base, methods, out, seeds=2):
+
+def compare(job, out, build=None):
     heard = Heard()
-    device = torch.device("cpu")
-    return compare_methods(base, methods, seeds, out=out, device=device, executor=None, display=heard), heard
+    build = build or partial(load, job.data.source)
+    return run_job(job, build, out=out, device=torch.device("cpu"), executor=None, display=heard), heard
+
+
+def records(outcome):
+    runs = outcome.store.runs()
+    return {identity: runs[identity].records for identity in outcome.runs}
 
 
 def test_every_method_is_trained_with_every_seed(tmp_path):
-    outcome, heard = compare(BASE, ["ce", "gce"], tmp_path)
-    assert [(r.method, r.seed, r.epoch) for r in outcome.records] == [
-        (method, seed, epoch) for method in ("ce", "gce") for epoch in (0, 1) for seed in (0, 1)
-    ]
+    outcome, heard = compare(JOB, tmp_path)
+    found = [(r.method, r.seed, r.epoch) for each in records(outcome).values() for r in each]
+    assert found == [(method, seed, epoch) for method in ("ce", "gce") for seed in (0, 1) for epoch in (0, 1)]
     assert heard.began == [("ce", 2, 2), ("gce", 2, 2)]
-    assert (heard.ended, heard.ticks, heard.said) == (2, 2 * 2 * 3, [])
+    assert (heard.expected, heard.ended, heard.ticks, heard.said) == ([2], 2, 2 * 2 * 3, [])
 
 
-def test_the_outcome_has_the_realised_rate_of_every_run(tmp_path):
-    outcome, _ = compare(BASE, ["ce", "gce"], tmp_path)
-    tasks = [prepare(replace(BASE, seed=seed)) for seed in (0, 1)]
-    rates = [(t.dataset.y_given != t.dataset.y_true)[t.splits.train].double().mean().item() for t in tasks]
-    assert outcome.noise_rates == pytest.approx(rates * 2, abs=1e-12)
-    assert rates[0] != rates[1]
-
-
-def test_finished_packs_are_not_run_again_and_give_the_same_outcome(tmp_path, monkeypatch):
-    first, _ = compare(BASE, ["ce", "gce"], tmp_path)
+def test_finished_runs_are_not_run_again_and_give_the_same_outcome(tmp_path, monkeypatch):
+    first, _ = compare(JOB, tmp_path)
     monkeypatch.setattr(module, "run_pack", None)
-    second, heard = compare(BASE, ["ce", "gce"], tmp_path)
-    assert second == first
-    assert heard.said == ["ce: finished before, not run again", "gce: finished before, not run again"]
+    second, heard = compare(JOB, tmp_path)
+    assert second.runs == first.runs
+    assert heard.said == ["ce × 2: finished before, not run again", "gce × 2: finished before, not run again"]
+
+
+def test_more_seeds_and_methods_are_added_to_what_is_there(tmp_path):
+    first, _ = compare(replace(JOB, seeds=1), tmp_path)
+    second, heard = compare(replace(JOB, seeds=3, methods=(*JOB.methods, Named("mixup"))), tmp_path)
+    assert heard.began == [("ce", 2, 2), ("gce", 2, 2), ("mixup", 3, 2)]
+    assert set(first.runs) < set(second.runs)
+    assert records(first).items() <= records(second).items()
 
 
 def test_only_what_is_missing_is_run(tmp_path):
-    first, _ = compare(BASE, ["ce", "gce"], tmp_path)
+    first, _ = compare(JOB, tmp_path)
+    before = records(first)
     (closing,) = tmp_path.glob("gce-*/finished.json")
     closing.unlink()
-    second, heard = compare(BASE, ["ce", "gce"], tmp_path)
+    second, heard = compare(JOB, tmp_path)
     assert heard.began == [("gce", 2, 2)]
-    assert second.records == first.records
+    assert records(second) == before
 
 
 def test_the_noise_rate_is_told_to_methods_that_assume_it(tmp_path):
-    compare(replace(BASE, noise="pair:0.25"), ["co_teaching"], tmp_path, seeds=1)
+    compare(replace(JOB, noise="pair:0.25", methods=(Named("co_teaching"),), seeds=1), tmp_path)
     (closing,) = tmp_path.glob("co_teaching-*/finished.json")
     assert '"forget": 0.25' in closing.read_text()
 
 
+def test_a_method_that_cannot_be_told_the_rate_says_so(tmp_path):
+    _, heard = compare(replace(JOB, noise="none", methods=(Named("co_teaching"),), seeds=1), tmp_path)
+    assert heard.said == ["co_teaching goes by the noise rate, which is unknown: set it by hand or use --search"]
+
+
 @pytest.mark.parametrize(
-    ("base", "methods", "sentence"),
+    ("truth", "noise", "known"), [(True, "none", "known"), (False, "pair:0.2", "added"), (False, "none", "unknown")]
+)
+def test_the_folder_says_what_is_known_of_the_data(tmp_path, truth, noise, known):
+    y = torch.cat([torch.arange(60) % 2, torch.tensor([2])])
+    x = torch.randn(61, 3, generator=torch.Generator().manual_seed(0))
+    data = Dataset("made up", x, y, y if truth else None, ("a", "b", "rare"), notes=("a note",))
+    outcome, heard = compare(replace(JOB, noise=noise, methods=(Named("ce"),), seeds=1), tmp_path, lambda _: data)
+    rare = "class 'rare' is rare, 1 in all, and missing from validation and test"
+    assert outcome.store.facts["data"] == {
+        "name": "made up",
+        "rows": 61,
+        "shape": [3],
+        "classes": ["a", "b", "rare"],
+        "parts": {"train": 43, "validation": 6, "test": 12},
+        "notes": ["a note", rare],
+        "truth": known,
+    }
+    assert heard.said[:2] == ["a note", rare]
+
+
+def test_a_search_tries_settings_together_and_takes_the_best_on_noisy_validation(tmp_path):
+    job = replace(JOB, methods=(Named("gce"),), search=Search(4), train=Train(epochs=3, batch=512))
+    outcome, heard = compare(job, tmp_path)
+    assert heard.began == [("gce", 4, 3), ("gce", 1, 3)]  # the chosen settings have seed 0 already
+    runs, found = outcome.store.runs(), outcome.store.searches["gce"]
+    best = [max(record.measures["validation/score"] for record in runs[trial].records) for trial in found["trials"]]
+    assert found["chosen"] == found["trials"][best.index(max(best))]
+    chosen = runs[found["chosen"]].config["method"]
+    assert [runs[identity].config["method"] for identity in outcome.runs] == [chosen] * 2
+
+
+def test_a_search_typed_again_trains_nothing(tmp_path, monkeypatch):
+    job = replace(JOB, methods=(Named("gce"),), search=Search(3, "grid"))
+    first, _ = compare(job, tmp_path)
+    monkeypatch.setattr(module, "run_pack", None)
+    assert compare(job, tmp_path)[0].runs == first.runs
+
+
+def test_a_method_without_hyper_parameters_is_not_searched(tmp_path):
+    outcome, heard = compare(replace(JOB, methods=(Named("ce"),), search=Search(4)), tmp_path)
+    assert outcome.store.searches == {}
+    assert heard.began == [("ce", 1, 2), ("ce", 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
     [
-        (BASE, [], "methods is empty"),
-        (BASE, ["ce", "gse"], "unknown method 'gse'; did you mean 'gce'?"),
-        (replace(BASE, data="gausians"), ["ce"], "unknown data set 'gausians'; did you mean 'gaussians'?"),
-        (replace(BASE, net=Named("mpl")), ["ce"], "unknown net 'mpl'; did you mean 'mlp'?"),
-        (replace(BASE, net=Named("lenet5")), ["ce"], "net 'lenet5': inputs of shape (2,) are no images"),
-        (replace(BASE, noise="symetric:0.4"), ["ce"], "unknown noise 'symetric'; did you mean 'symmetric'?"),
+        ({"methods": (Named("ce"), Named("gse"))}, "unknown method 'gse'; did you mean 'gce'?"),
+        ({"methods": (Named("gce", {"p": 1}),)}, "method 'gce' has no setting 'p'"),
+        ({"data": Data("gausians")}, "unknown data set 'gausians'; did you mean 'gaussians'?"),
+        ({"net": Named("mpl")}, "unknown net 'mpl'; did you mean 'mlp'?"),
+        ({"net": Named("lenet5")}, "net 'lenet5': inputs of shape (2,) are no images"),
+        ({"noise": "symetric:0.4"}, "unknown noise 'symetric'; did you mean 'symmetric'?"),
         (
-            replace(BASE, train=Train(epochs=2)),
-            ["ce", "t_revision"],
+            {"methods": (Named("ce"), Named("t_revision"))},
             "epochs is 2, but each of the 3 stages of 't_revision' needs one",
         ),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_written(tmp_path, base, methods, sentence):
+def test_what_is_wrong_is_said_before_anything_is_written(tmp_path, change, sentence):
     with pytest.raises(InputError) as caught:
-        compare(base, methods, tmp_path / "out")
+        compare(replace(JOB, **change), tmp_path / "out")
     assert sentence in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_default_folder_is_named_after_data_and_noise_and_changes_with_the_settings(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    folders = [compare(base, ["ce"], None, seeds=1)[0].folder for base in (BASE, replace(BASE, noise="pair:0.3"))]
+    jobs = [replace(JOB, seeds=1, methods=(Named("ce"),), noise=noise) for noise in ("symmetric:0.3", "pair:0.3")]
+    folders = [compare(job, None)[0].store.folder for job in jobs]
     assert [folder.parent for folder in folders] == [Path("runs")] * 2
     assert [folder.name.rpartition("-")[0] for folder in folders] == ["gaussians-symmetric-0.3", "gaussians-pair-0.3"]
+
+
+def test_the_default_folder_is_the_same_for_more_seeds_and_methods(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    jobs = [replace(JOB, seeds=1, methods=(Named("ce"),)), JOB]
+    assert len({compare(job, None)[0].store.folder for job in jobs}) == 1
 
 
 def test_a_matrix_file_that_has_changed_is_another_config(tmp_path):
     path, out = tmp_path / "T.csv", tmp_path / "out"
     path.write_text("0.9,0.1\n0.2,0.8\n")
-    base = replace(BASE, noise=f"matrix:{path}")
-    compare(base, ["ce"], out, seeds=1)
+    job = replace(JOB, noise=f"matrix:{path}", methods=(Named("ce"),), seeds=1)
+    compare(job, out)
     path.write_text("0.6,0.4\n0.2,0.8\n")
-    with pytest.raises(InputError, match="holds runs of another config"):
-        compare(base, ["ce"], out, seeds=1)
+    with pytest.raises(InputError, match="holds runs of another config, its transition differ"):
+        compare(job, out)
 
 
 def test_a_run_that_fails_is_named_now_and_when_the_command_is_typed_again(tmp_path):
-    reckless = replace(BASE, train=replace(BASE.train, optimiser=Optimiser("sgd", lr=1e30)))
-    outcome, heard = compare(reckless, ["ce"], tmp_path, seeds=1)
-    again, heard_again = compare(reckless, ["ce"], tmp_path, seeds=1)
-    assert list(outcome.failed.values()) == ["ce"]
-    assert again == outcome
+    train = replace(JOB.train, optimiser=Optimiser("sgd", lr=1e30))
+    reckless = replace(JOB, train=train, methods=(Named("ce"),), seeds=1)
+    outcome, heard = compare(reckless, tmp_path)
+    again, heard_again = compare(reckless, tmp_path)
+    assert [run.failed is not None for run in outcome.store.runs().values()] == [True]
+    assert again.runs == outcome.runs
     (sentence,) = heard.said
     assert sentence.startswith("ce, seed 0: the loss was not finite in epoch 1, step ")
-    assert heard_again.said == ["ce: finished before, not run again", sentence]
+    assert heard_again.said == ["ce × 1: finished before, not run again", sentence]
+
+
+def test_a_folder_in_which_another_process_works_is_left_alone(tmp_path):
+    seen = []
+
+    def meanwhile(seed):
+        if (tmp_path / ".lock").exists() and not seen:
+            seen.append(seed)
+            with pytest.raises(InputError, match="another process is at work in output folder"):
+                compare(JOB, tmp_path)
+        return load("gaussians", seed)
+
+    compare(JOB, tmp_path, meanwhile)
+    assert seen
+
+
+def test_interrupted_it_can_be_typed_again(tmp_path, monkeypatch):
+    whole, _ = compare(JOB, tmp_path / "whole")
+    tick = Heard.tick
+
+    def ask(self, *at):
+        tick(self, *at)
+        if self.ticks == 8:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Heard, "tick", ask)
+    with pytest.raises(InterruptError):
+        compare(JOB, tmp_path / "left")
+    monkeypatch.undo()
+    resumed, heard = compare(JOB, tmp_path / "left")
+    assert heard.began == [("gce", 2, 2)]
+    assert records(resumed) == records(whole)

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from labelnoise.config import Named, Optimiser, RunConfig, Split, Train
+from labelnoise.config import Data, Named, Optimiser, RunConfig, Split, Train
 from labelnoise.errors import InputError
 from labelnoise.methods import build
-from labelnoise.sweep.plan import comparison, plan_packs, told
+from labelnoise.sweep.plan import comparison, lacks_the_rate, plan_packs, told
 
 BASE = RunConfig(method=Named("co_teaching"))
 
@@ -36,7 +36,7 @@ def test_runs_that_differ_in_numbers_alone_share_a_pack(other):
         replace(BASE, method=Named("co_teaching", {"ramp": 5})),
         replace(BASE, net=Named("mlp_2000")),
         replace(BASE, net=Named("mlp", {"widths": "8"})),
-        replace(BASE, data="moons"),
+        replace(BASE, data=Data("moons")),
         replace(BASE, split=Split(0.2, 0.2)),
         replace(BASE, train=Train(batch=96)),
         replace(BASE, train=Train(optimiser=Optimiser(lr=0.1))),
@@ -94,13 +94,25 @@ def test_a_default_and_the_same_value_set_by_hand_are_one_run():
 
 
 def test_a_comparison_is_every_method_on_every_seed_otherwise_alike():
-    configs = comparison(BASE, ["ce", "co_teaching"], 2, 0.3)
+    configs = comparison(BASE, [Named("ce"), Named("co_teaching")], 2, 0.3)
     assert [(config.method.name, config.seed) for config in configs] == [
         ("ce", 0),
         ("ce", 1),
         ("co_teaching", 0),
         ("co_teaching", 1),
     ]
-    net = Named("mlp", {"widths": "256,256"})
-    assert all(replace(config, method=BASE.method, seed=0) == replace(BASE, net=net) for config in configs)
+    assert all(replace(config, method=BASE.method, seed=0) == BASE for config in configs)
     assert configs[2].method.settings == {"forget": 0.3, "ramp": 10}
+
+
+def test_whole_and_real_numbers_of_equal_value_are_one_setting():
+    (one,), (other,) = (comparison(BASE, [Named("gce", {"q": q})], 1, None) for q in (1, 1.0))
+    assert one.identity == other.identity
+
+
+@pytest.mark.parametrize(
+    ("method", "lacks"),
+    [(Named("co_teaching"), True), (Named("co_teaching", {"forget": 0.3}), False), (Named("gce"), False)],
+)
+def test_a_method_that_goes_by_the_noise_rate_lacks_it_unless_set_by_hand(method, lacks):
+    assert lacks_the_rate(method) == lacks

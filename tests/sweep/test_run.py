@@ -4,19 +4,24 @@ from functools import partial
 import pytest
 import torch
 
-from labelnoise.config import Named, Optimiser, RunConfig, Train
+from labelnoise.comparing import Silent
+from labelnoise.config import Data, Named, Optimiser, RunConfig, Train
+from labelnoise.data.dataset import load
 from labelnoise.engine.checkpoint import Checkpointer
+from labelnoise.engine.interrupt import Interrupt
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, hyper
 from labelnoise.methods.ce import CE
-from labelnoise.results.store import Journal
+from labelnoise.results.model import Model
+from labelnoise.results.select import NoisyValidation
+from labelnoise.results.store import Store
 from labelnoise.sweep import run as module
 from labelnoise.sweep.plan import plan_packs
-from labelnoise.sweep.run import find_device, prepare, run_pack, specify
+from labelnoise.sweep.run import Workplace, find_device, prepare, run_pack, specify
 from labelnoise.types import Terms
 
 SMALL = Named("mlp", {"widths": "8"})
-BASE = RunConfig(data="gaussians", noise="symmetric:0.3", net=SMALL, train=Train(epochs=2, batch=512))
+BASE = RunConfig(data=Data("gaussians"), noise="symmetric:0.3", net=SMALL, train=Train(epochs=2, batch=512))
 
 
 @dataclass(frozen=True)
@@ -29,22 +34,49 @@ class Fused(CE):
         return Terms(super().objective(nets, batch, ctx).loss * torch.where(ctx.progress >= self.fuse, torch.nan, 1.0))
 
 
-def run(journal, configs, executor=None):
-    """Run the configs as one pack; what was ticked and what was noted."""
-    ticks, notes = [], []
+class Heard(Silent):
+    """A display that remembers, and may die at a step."""
+
+    def __init__(self, die_at=None):
+        self.ticks, self.notes, self.went_on, self.ended, self.die_at = [], [], None, None, die_at
+
+    def begin(self, name, runs, epochs, done):
+        self.went_on = done
+
+    def tick(self, *at):
+        self.ticks.append(at)
+        if at[:2] == self.die_at:
+            raise KeyboardInterrupt
+
+    def end(self, epochs):
+        self.ended = epochs
+
+    def say(self, sentence):
+        self.notes.append(sentence)
+
+    warn = say
+
+
+def run(store, configs, executor=None, die_at=None):
+    """Run the configs as one pack; its journal, and what was heard."""
     (pack,) = plan_packs(configs)
-    device = torch.device("cpu")
-    run_pack(pack, journal, device=device, executor=executor, tick=lambda *at: ticks.append(at), note=notes.append)
-    return ticks, notes
+    heard = Heard(die_at)
+    build = partial(load, "gaussians")
+    run_pack(pack, Workplace(store, build, torch.device("cpu"), executor, heard, Interrupt()))
+    return store.journal(pack.name), heard
+
+
+def prepared(config):
+    return prepare(config, partial(load, "gaussians"))
 
 
 @pytest.fixture
-def journal(tmp_path):
-    return Journal(tmp_path / "pack")
+def store(tmp_path):
+    return Store(tmp_path / "store")
 
 
 def test_the_learnt_parts_are_noisy_and_the_test_part_is_clean():
-    task = prepare(BASE)
+    task = prepared(BASE)
     wrong = task.dataset.y_given != task.dataset.y_true
     shares = [wrong[rows].double().mean().item() for rows in task.splits]
     assert shares[:2] == pytest.approx([0.3, 0.3], abs=0.12)
@@ -52,11 +84,11 @@ def test_the_learnt_parts_are_noisy_and_the_test_part_is_clean():
 
 
 def test_the_three_parts_are_seventy_ten_and_twenty_per_cent():
-    assert [len(rows) for rows in prepare(BASE).splits] == [1400, 200, 400]
+    assert [len(rows) for rows in prepared(BASE).splits] == [1400, 200, 400]
 
 
 def test_the_specification_is_that_of_the_data_and_its_net():
-    spec = specify(BASE, prepare(BASE))
+    spec = specify(BASE, prepared(BASE))
     assert (spec.shape, spec.classes, spec.samples) == ((2,), 2, 1400)
     assert spec.net(5)(torch.zeros(3, 2)).shape == (3, 5)
 
@@ -72,19 +104,19 @@ def test_auto_is_a_device_that_is_there():
     assert find_device("cpu") == torch.device("cpu")
 
 
-def test_every_run_and_epoch_has_a_record_with_its_identity(journal):
+def test_every_run_and_epoch_has_a_record_with_its_identity(store):
     configs = [replace(BASE, seed=seed) for seed in (4, 2)]
-    run(journal, configs)
+    journal, _ = run(store, configs)
     found = [(record.run, record.method, record.seed, record.epoch) for record in journal.read()]
     assert found == [(c.identity, "ce", c.seed, epoch) for epoch in (0, 1) for c in configs]
 
 
-def test_closing_facts_hold_configs_realised_rates_and_versions(journal):
+def test_closing_facts_hold_configs_realised_rates_and_versions(store):
     configs = [replace(BASE, seed=seed) for seed in (4, 2)]
-    run(journal, configs)
+    journal, _ = run(store, configs)
     facts = journal.facts
     for fact, config in zip(facts["runs"], configs, strict=True):
-        task = prepare(config)
+        task = prepared(config)
         rows = task.splits.train.tolist()
         wrong = sum(int(task.dataset.y_given[i] != task.dataset.y_true[i]) for i in rows)
         assert fact["run"] == config.identity
@@ -94,57 +126,73 @@ def test_closing_facts_hold_configs_realised_rates_and_versions(journal):
     assert (facts["executor"], facts["device"]) == ("packed", "cpu")
 
 
-def test_the_executor_can_be_forced_and_does_not_change_the_results(journal, tmp_path):
-    configs, other = [replace(BASE, seed=seed) for seed in (0, 1)], Journal(tmp_path / "other")
-    run(journal, configs, "streams")
-    run(other, configs, "packed")
-    assert [journal.facts["executor"], other.facts["executor"]] == ["streams", "packed"]
-    for one, two in zip(journal.read(), other.read(), strict=True):
+def test_the_executor_can_be_forced_and_does_not_change_the_results(tmp_path):
+    configs = [replace(BASE, seed=seed) for seed in (0, 1)]
+    journals = [run(Store(tmp_path / name), configs, name)[0] for name in ("streams", "packed")]
+    assert [journal.facts["executor"] for journal in journals] == ["streams", "packed"]
+    for one, two in zip(*(journal.read() for journal in journals), strict=True):
         assert one.measures == pytest.approx(two.measures, abs=1e-4)  # float32
 
 
-def test_every_step_ticks(journal):
-    ticks, notes = run(journal, [BASE])
-    assert ticks == [(epoch, step, 3) for epoch in (0, 1) for step in range(3)]
-    assert notes == []
+def test_every_step_ticks(store):
+    _, heard = run(store, [BASE])
+    assert heard.ticks == [(epoch, step, 3) for epoch in (0, 1) for step in range(3)]
+    assert (heard.notes, heard.went_on, heard.ended) == ([], 0, 2)
 
 
-def test_a_batch_larger_than_the_data_shrinks_with_a_note(journal):
-    ticks, notes = run(journal, [replace(BASE, train=Train(epochs=1, batch=5000))])
-    assert notes == ["batches of 5000 shrink to the 1400 training samples there are"]
-    assert ticks == [(0, 0, 1)]
+def test_a_batch_larger_than_the_data_shrinks_with_a_note(store):
+    _, heard = run(store, [replace(BASE, train=Train(epochs=1, batch=5000))])
+    assert heard.notes == ["batches of 5000 shrink to the 1400 training samples there are"]
+    assert heard.ticks == [(0, 0, 1)]
 
 
-def test_a_run_that_turns_nan_is_noted_with_epoch_and_step_and_its_neighbour_goes_on(journal, monkeypatch):
+def test_a_run_that_turns_nan_is_noted_with_epoch_and_step_and_its_neighbour_goes_on(store, monkeypatch):
     monkeypatch.setitem(METHODS._things, "fused", Fused)
     named = [Named("fused", {"fuse": fuse}) for fuse in (0.8, 2.0)]
     configs = [replace(BASE, method=method, seed=seed) for seed, method in enumerate(named, start=5)]
-    _, notes = run(journal, configs)
-    assert notes == ["fused, seed 5: the loss was not finite in epoch 2, step 3; this run is stopped"]  # (1 + 2/3) / 2
+    journal, heard = run(store, configs)
+    sentence = "fused, seed 5: the loss was not finite in epoch 2, step 3; this run is stopped"
+    assert heard.notes == [sentence]  # (1 + 2/3) / 2
     assert [(record.seed, record.epoch) for record in journal.read()] == [(5, 0), (6, 0), (6, 1)]
+    assert [run.failed for run in journal.runs()] == [(1, 2), None]
 
 
-def test_a_pack_whose_runs_all_fail_is_finished_without_later_records(journal):
-    _, notes = run(journal, [replace(BASE, train=Train(epochs=2, batch=512, optimiser=Optimiser(lr=1e30)))])
-    assert len(notes) == 1
+def test_a_pack_whose_runs_all_fail_is_finished_without_later_records_and_has_no_model(store):
+    journal, heard = run(store, [replace(BASE, train=Train(epochs=2, batch=512, optimiser=Optimiser(lr=1e30)))])
+    assert len(heard.notes) == 1
     assert journal.finished
     assert journal.read() == []
+    assert not journal.model.exists()
+    assert heard.ended == 0
 
 
-def test_what_a_killed_process_left_is_taken_up_where_its_checkpoint_stands(journal, tmp_path, monkeypatch):
-    whole = Journal(tmp_path / "whole")
-    run(whole, [BASE])
-
-    def die(epoch, step, steps):
-        if (epoch, step) == (1, 1):
-            raise KeyboardInterrupt
-
-    (pack,) = plan_packs([BASE])
-    settings = {"device": torch.device("cpu"), "executor": None, "note": print}
+def test_what_a_killed_process_left_is_taken_up_where_its_checkpoint_stands(store, tmp_path, monkeypatch):
+    whole, _ = run(Store(tmp_path / "whole"), [BASE])
     monkeypatch.setattr(module, "Checkpointer", partial(Checkpointer, every_seconds=0.0))
     with pytest.raises(KeyboardInterrupt):
-        run_pack(pack, journal, tick=die, **settings)
-    ticks = []
-    run_pack(pack, journal, tick=lambda *at: ticks.append(at), **settings)
-    assert ticks == [(1, 2, 3)]
+        run(store, [BASE], die_at=(1, 1))
+    journal, heard = run(store, [BASE])
+    assert heard.ticks == [(1, 2, 3)]
+    assert heard.went_on == 1
     assert journal.records.read_bytes() == whole.records.read_bytes()
+    for name in ("details", "model"):
+        assert getattr(journal, name).read_bytes() == getattr(whole, name).read_bytes()
+
+
+def test_the_model_is_that_of_the_best_run_at_its_best_epoch(store):
+    configs = [replace(BASE, seed=seed, train=Train(epochs=4, batch=512)) for seed in range(3)]
+    journal, _ = run(store, configs)
+    best = max(journal.read(), key=lambda record: record.measures["validation/score"])
+    facts = Model.load(journal.model).facts
+    assert facts["score"] == best.measures["validation/score"]
+    assert facts["config"]["seed"] in [
+        record.seed for record in journal.read() if record.measures["validation/score"] == facts["score"]
+    ]
+
+
+def test_details_agree_with_the_record_of_the_selected_epoch(store):
+    journal, _ = run(store, [replace(BASE, seed=seed, train=Train(epochs=4, batch=512)) for seed in range(2)])
+    for each in journal.runs():
+        chosen = NoisyValidation().pick(each.records)
+        confusion = each.details["test_confusion"].double()
+        assert (confusion.trace() / confusion.sum()).item() == pytest.approx(chosen.measures["test/accuracy_true"])

@@ -1,20 +1,19 @@
-"""A labelled data set that has been checked, its stratified split, and the registry of data sets by name."""
+"""A labelled data set that has been checked, and the registry of data sets by name."""
 
-import math
+import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from labelnoise.config import Split
 from labelnoise.errors import InputError
 from labelnoise.registry import Registry
-from labelnoise.rng import uniforms
 from labelnoise.types import Array
 
 MOST_NUMBERED_CLASSES = 100_000  # labels above it are identifiers or targets of a regression, given by mistake
@@ -30,6 +29,9 @@ class Dataset:
     y_true: Tensor | None  # (N,) int64
     classes: tuple[str, ...]
     ids: tuple[str, ...] = ()  # row numbers unless given
+    test: Tensor | None = None  # rows that whoever made the data keeps for the test; None: any may be
+    notes: tuple[str, ...] = ()  # what was done to the data while they were read, a sentence each
+    encoding: Mapping[str, Any] = field(default_factory=dict)  # how inputs were made, in plain containers
 
     def __post_init__(self) -> None:
         _check_inputs(self.name, self.x)
@@ -45,6 +47,8 @@ class Dataset:
             only = self.classes[int(self.y_given[0])]
             raise InputError(f"y_given holds only class {only!r}; at least two classes must occur")
         _check_unique("id", self.ids)
+        if self.test is not None and not 0 < len(self.test) < len(self):
+            raise InputError(f"{len(self.test)} of {len(self)} rows are kept for the test; keep some, not all")
 
     @classmethod
     def from_arrays(
@@ -56,12 +60,13 @@ class Dataset:
         classes: Sequence[str] | None = None,
         ids: Sequence[str] = (),
         name: str = "data",
+        encoding: Mapping[str, Any] | None = None,
     ) -> "Dataset":
         """From arrays or tensors: uint8 stays, other inputs become float32; without names classes are 0 to max(y)."""
         labels = _integers("y", y)
         true = None if y_true is None else _integers("y_true", y_true)
         names = _numbered(labels) if classes is None else tuple(classes)
-        return cls(name, _inputs(x), labels, true, names, tuple(ids))
+        return cls(name, _inputs(x), labels, true, names, tuple(ids), encoding=encoding or {})
 
     def __len__(self) -> int:
         return len(self.x)
@@ -76,33 +81,13 @@ class Dataset:
         """The realised share of wrong labels, or None where the truth is unknown."""
         return None if self.y_true is None else (self.y_given != self.y_true).double().mean().item()
 
-
-class Splits(NamedTuple):
-    """Row numbers of the three parts, each in ascending order."""
-
-    train: Tensor
-    validation: Tensor
-    test: Tensor
-
-
-def split(dataset: Dataset, fractions: Split, seed: int) -> Splits:
-    """Cut the rows in three, stratified by given label; a class with three rows or more is in every part.
-
-    Of a rarer class the first row goes to train. Each class gives its share rounded down or up, whichever keeps the sum
-    over the classes so far closer to the asked one.
-    """
-    order = torch.from_numpy(np.argsort(uniforms(len(dataset), seed, "split"), kind="stable"))
-    labels = dataset.y_given[order]
-    sizes = torch.bincount(labels, minlength=len(dataset.classes)).tolist()
-    parts: tuple[list[Tensor], ...] = ([], [], [])
-    for label, counts in enumerate(_counts(sizes, fractions)):
-        for part, rows in zip(parts, torch.split(order[labels == label], counts), strict=True):
-            part.append(rows)
-    splits = Splits(*(torch.cat(part).sort().values for part in parts))
-    for name, rows in zip(Splits._fields, splits, strict=True):
-        if not len(rows):
-            raise InputError(f"the {name} part of data set {dataset.name!r} is empty; {len(dataset)} rows are too few")
-    return splits
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that change with every input, label, class name, id and kept test row."""
+        content = hashlib.sha256(repr((self.classes, self.ids, tuple(self.x.shape), self.x.dtype)).encode())
+        for tensor in (self.x, self.y_given, self.y_true, self.test):
+            content.update(b"none" if tensor is None else tensor.contiguous().numpy().data)
+        return content.hexdigest()[:16]
 
 
 Builder = Callable[[int], Dataset]
@@ -112,26 +97,6 @@ DATASETS: Registry[Builder] = Registry("data set")
 def load(name: str, seed: int) -> Dataset:
     """The registered data set of this name; the seed matters to generated ones only."""
     return DATASETS.get(name)(seed)
-
-
-def _counts(sizes: Sequence[int], fractions: Split) -> Iterator[list[int]]:
-    # rows for train, validation and test, class by class
-    owed_validation = owed_test = 0.0
-    for size in sizes:
-        least = int(size >= 3)
-        owed_validation += size * fractions.validation
-        owed_test += size * fractions.test
-        validation = _rounded(size * fractions.validation, owed_validation, least, size - 1 - least)
-        test = _rounded(size * fractions.test, owed_test, least, size - 1 - validation)
-        owed_validation -= validation
-        owed_test -= test
-        yield [size - validation - test, validation, test]
-
-
-def _rounded(share: float, owed: float, least: int, most: int) -> int:
-    # what is owed, as far as the class's own share rounded down or up, and then the bounds, allow
-    near = min(max(round(owed), math.floor(share)), math.ceil(share))
-    return max(least, min(near, most))
 
 
 def _numbered(labels: Tensor) -> tuple[str, ...]:
@@ -198,6 +163,6 @@ def _check_labels(name: str, y: Tensor, classes: int) -> None:
 
 
 def _check_unique(kind: str, names: tuple[str, ...]) -> None:
-    (name, count), *_ = Counter(names).most_common(1)
-    if count > 1:
+    if len(set(names)) < len(names):
+        (name, count), *_ = Counter(names).most_common(1)
         raise InputError(f"{kind} {name!r} occurs {count} times; each must be there once")

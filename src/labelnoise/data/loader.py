@@ -8,7 +8,8 @@ from torch import Tensor
 
 from labelnoise.config import Augment
 from labelnoise.data import augment
-from labelnoise.data.dataset import Dataset, Splits
+from labelnoise.data.dataset import Dataset
+from labelnoise.data.split import Splits
 from labelnoise.errors import InputError
 from labelnoise.rng import Rng
 from labelnoise.types import Batch

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from labelnoise.data.arrays import unscaled
 from labelnoise.data.dataset import DATASETS, Dataset
 from labelnoise.rng import Rng, hashed
 from labelnoise.types import Array
@@ -61,4 +62,5 @@ def _state(seed: int, name: str) -> int:
 
 
 def _true(name: str, x: Array, y: Array, classes: tuple[str, ...]) -> Dataset:
-    return Dataset.from_arrays(x, y, y_true=y, classes=classes, name=name)
+    encoding = unscaled(x.shape[1:])
+    return Dataset.from_arrays(x, y, y_true=y, classes=classes, name=name, encoding=encoding)

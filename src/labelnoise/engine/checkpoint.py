@@ -28,16 +28,14 @@ def save(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) ->
     os.close(folder)
 
 
-def load(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What `save` wrote."""
+def load(path: Path, advice: str = "delete it to begin anew") -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What `save` wrote; the advice ends the sentence on a file that is damaged."""
     try:
         with safe_open(path, framework="pt") as file:
             names = list(file.keys())
             return {name: file.get_tensor(name) for name in names}, json.loads(file.metadata()["facts"])
     except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as problem:
-        raise InputError(
-            f"checkpoint {path} cannot be read ({problem}); delete it to begin that training anew"
-        ) from None
+        raise InputError(f"{path} cannot be read ({problem}); {advice}") from None
 
 
 class Checkpointer:
@@ -59,4 +57,4 @@ class Checkpointer:
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """The checkpoint, if there is one."""
-        return load(self.path) if self.path.exists() else None
+        return load(self.path, "delete it to begin that training anew") if self.path.exists() else None

@@ -1,31 +1,37 @@
 """Judging R runs: predictions on every part, compared with given and, where known, with true labels."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-from labelnoise.data.loader import PARTS, Loader
+from labelnoise.data.loader import PARTS, Chunk, Loader, Part
 from labelnoise.engine.executors import Executor
 
 ROWS = 256  # at once; bounds the memory of methods that sample
+BINS = 15  # of confidence
 
 
-def evaluate(executor: Executor, loader: Loader) -> dict[str, Tensor]:
-    """Measures by name, each (R,) and still on the device.
+def evaluate(executor: Executor, loader: Loader, pause: Callable[[], None] = lambda: None) -> dict[str, Tensor]:
+    """Measures by name, each (R,) and still on the device; `pause` is called between chunks.
 
     `validation/score` is the accuracy of the *given* labels' predictions on noisy validation: what selects a model.
+    Where the truth is known, training rows are judged apart: `clean_accuracy` of those with a right label; of those
+    with a wrong one `wrong_accuracy_true`, how many are recovered, and `wrong_accuracy_given`, how many are memorised.
     """
     measures: dict[str, Tensor] = {}
     for part in PARTS:
         sums: dict[str, Tensor] = {}
-        for x, y_given, y_true in loader.chunks(part, ROWS):
-            log_probs = executor.log_probs(x)
-            found = {f"{part}/{name}": value for name, value in _compare(log_probs, y_given, "given").items()}
-            if y_true is not None:
-                found |= {f"{part}/{name}": value for name, value in _compare(log_probs, y_true, "true").items()}
+        for chunk in loader.chunks(part, ROWS):
+            log_probs = executor.log_probs(chunk.x)
+            found = _compare(log_probs, chunk)
+            if part == "train" and chunk.y_true is not None:
+                found |= _apart(log_probs.argmax(-1), chunk.y_given, chunk.y_true)
             if part == "validation":
-                found["validation/score"] = _correct(executor.log_probs(x, noisy=True), y_given)
+                found["score"] = _count(executor.log_probs(chunk.x, noisy=True).argmax(-1) == chunk.y_given)
             sums = {name: sums.get(name, 0) + value for name, value in found.items()}
-        measures |= {name: value / loader.parts[part].rows.shape[1] for name, value in sums.items()}
+            pause()
+        measures |= {f"{part}/{name}": value for name, value in _shares(sums, loader.parts[part]).items()}
     return measures
 
 
@@ -34,10 +40,75 @@ def training_probs(executor: Executor, loader: Loader) -> Tensor:
     return torch.cat([executor.log_probs(chunk.x).exp() for chunk in loader.chunks("train", ROWS)], dim=1)
 
 
-def _compare(log_probs: Tensor, y: Tensor, which: str) -> dict[str, Tensor]:
-    nll = -log_probs.gather(-1, y.unsqueeze(-1)).squeeze(-1).sum(-1)
-    return {f"accuracy_{which}": _correct(log_probs, y), f"nll_{which}": nll}
+def details(executor: Executor, loader: Loader, classes: int) -> dict[str, Tensor]:
+    """Counts that a report is made of, with the run axis first; the reference is the truth where it is known.
+
+    test_confusion (R, K, K): reference by predicted class. test_bins (R, 15, 3): rows, summed confidence and hits in
+    equal bins (lo, hi] of confidence. validation_counts (R, K, K): predicted class by given label. train_counts
+    (R, K, K), where the truth is known: true by given label. T (R, K, K), of methods that have one.
+    """
+    test = [_judged(executor, chunk) for chunk in loader.chunks("test", ROWS)]
+    predicted, confidence, reference = (torch.cat(each, dim=1) for each in zip(*test, strict=True))
+    guesses = [executor.log_probs(chunk.x).argmax(-1) for chunk in loader.chunks("validation", ROWS)]
+    found = {
+        "test_confusion": _pairs(reference, predicted, classes),
+        "test_bins": _bins(confidence, predicted == reference),
+        "validation_counts": _pairs(torch.cat(guesses, dim=1), loader.parts["validation"].y_given, classes),
+    }
+    if (y_true := loader.parts["train"].y_true) is not None:
+        found["train_counts"] = _pairs(y_true, loader.labels, classes)
+    return found | executor.transition()
 
 
-def _correct(log_probs: Tensor, y: Tensor) -> Tensor:
-    return (log_probs.argmax(-1) == y).sum(-1).to(log_probs.dtype)
+def _judged(executor: Executor, chunk: Chunk) -> tuple[Tensor, Tensor, Tensor]:
+    confidence, predicted = executor.log_probs(chunk.x).exp().double().max(-1)
+    return predicted, confidence, chunk.y_given if chunk.y_true is None else chunk.y_true
+
+
+def _pairs(first: Tensor, second: Tensor, classes: int) -> Tensor:
+    # how often each pair of classes occurs in two (R, n) tensors, as (R, K, K)
+    runs = torch.arange(len(first), device=first.device).unsqueeze(1)
+    places = (runs * classes + first) * classes + second
+    counts = torch.bincount(places.flatten(), minlength=len(first) * classes**2)
+    return counts.reshape(len(first), classes, classes)
+
+
+def _bins(confidence: Tensor, right: Tensor) -> Tensor:
+    edges = torch.arange(1, BINS, dtype=confidence.dtype, device=confidence.device) / BINS
+    bins = torch.bucketize(confidence, edges)
+    each = torch.stack([torch.ones_like(confidence), confidence, right.to(confidence.dtype)], dim=-1)
+    empty = each.new_zeros(len(each), BINS, 3)
+    return empty.scatter_add(1, bins.unsqueeze(-1).expand_as(each), each)
+
+
+def _compare(log_probs: Tensor, chunk: Chunk) -> dict[str, Tensor]:
+    predicted = log_probs.argmax(-1)
+    found: dict[str, Tensor] = {}
+    for which, y in (("given", chunk.y_given), ("true", chunk.y_true)):
+        if y is not None:
+            nll = -log_probs.gather(-1, y.unsqueeze(-1)).squeeze(-1).sum(-1)
+            found |= {f"accuracy_{which}": _count(predicted == y), f"nll_{which}": nll}
+    return found
+
+
+def _apart(predicted: Tensor, y_given: Tensor, y_true: Tensor) -> dict[str, Tensor]:
+    wrong, right = y_given != y_true, predicted == y_true
+    return {
+        "clean_accuracy": _count(~wrong & right),
+        "wrong_accuracy_true": _count(wrong & right),
+        "wrong_accuracy_given": _count(wrong & (predicted == y_given)),
+    }
+
+
+def _shares(sums: dict[str, Tensor], part: Part) -> dict[str, Tensor]:
+    # of all rows, or of those with a right or a wrong label; 0 / 0 where there is none
+    rows = part.rows.shape[1]
+    among: dict[str, Tensor] = {}
+    if part.y_true is not None:
+        wrong = _count(part.y_given != part.y_true)
+        among = {"clean_accuracy": rows - wrong, "wrong_accuracy_true": wrong, "wrong_accuracy_given": wrong}
+    return {name: value / among.get(name, rows) for name, value in sums.items()}
+
+
+def _count(holds: Tensor) -> Tensor:
+    return holds.sum(-1).double()

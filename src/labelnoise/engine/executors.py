@@ -33,6 +33,10 @@ class Executor(ABC):
         """(R, B, K) from (R, B, ...)."""
 
     @abstractmethod
+    def transition(self) -> Tensors:
+        """T (R, K, K) by name, where the stage's method has one."""
+
+    @abstractmethod
     def keep_best(self, better: Tensor) -> None:
         """Remember the weights of the runs where `better` (R,) holds."""
 
@@ -85,6 +89,11 @@ class Streams(Executor):
         """One run after the other."""
         return torch.stack([lane.log_probs(own, noisy=noisy) for lane, own in zip(self.lanes, x, strict=True)])
 
+    def transition(self) -> Tensors:
+        """One run after the other."""
+        each = [lane.transition() for lane in self.lanes]
+        return {name: torch.stack([found[name] for found in each]) for name in each[0]}
+
     def keep_best(self, better: Tensor) -> None:
         """Each run for itself."""
         for lane, flag in zip(self.lanes, better, strict=True):
@@ -116,6 +125,10 @@ class Packed(Executor):
     def log_probs(self, x: Tensor, *, noisy: bool = False) -> Tensor:
         """All runs at once."""
         return self.lane.log_probs(x, noisy=noisy)
+
+    def transition(self) -> Tensors:
+        """All runs at once."""
+        return self.lane.transition()
 
     def keep_best(self, better: Tensor) -> None:
         """All runs at once."""

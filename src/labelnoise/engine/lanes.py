@@ -12,7 +12,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from labelnoise.config import Optimiser
 from labelnoise.engine.optim import Updater
-from labelnoise.engine.step import Clock, Given, Step, Tensors, objective, owner, prediction
+from labelnoise.engine.step import Clock, Given, Step, Tensors, objective, owner, prediction, transition
 from labelnoise.methods.base import Method, Stage, hyper_fields
 from labelnoise.nets.dropout import Dropout
 from labelnoise.rng import Rng, seeded_init
@@ -58,8 +58,7 @@ class Lane(ABC):
         self.best = {}
         for name, param in self.params.items():
             param.requires_grad_(owner(name) in self.trains)
-        settings = self.stage.optimiser or optimiser
-        updates = self.current[0].updates
+        settings, updates = self.stage.optimiser or optimiser, self.current[0].updates
         if len(set(updates)) < len(updates):
             raise ValueError(f"each network is updated once a step, but `updates` is {updates}")
         self.updaters = {name: self._updater((name,) if name else self.trains, settings) for name in updates}
@@ -102,15 +101,22 @@ class Lane(ABC):
         result: Tensor = self.map(partial(prediction, noisy=noisy), x, self._draws(1, "predict"), self.aux)
         return result
 
+    @torch.no_grad()
+    def transition(self) -> Tensors:
+        """T by name, where the stage's method has one."""
+        self.module.eval()
+        result: Tensors = self.map(transition, self.aux)
+        return result
+
     def keep_best(self, better: Tensor) -> None:
-        """Remember the present weights of the runs for which `better` holds."""
-        for name, value in self._weights().items():
+        """Remember the present weights and estimates of the runs for which `better` holds."""
+        for name, value in self._changing().items():
             flag = better.reshape(better.shape + (1,) * (value.dim() - better.dim()))
             self.best[name] = torch.where(flag, value, self.best.get(name, value))
 
     def restore_best(self) -> None:
-        """Go back to the remembered weights, where there are any."""
-        for name, value in self._weights().items():
+        """Go back to the remembered weights and estimates, where there are any."""
+        for name, value in self._changing().items():
             value.copy_(self.best.get(name, value))
 
     def state(self) -> Tensors:
@@ -121,12 +127,17 @@ class Lane(ABC):
 
     def load(self, state: Mapping[str, Tensor]) -> None:
         """Put back what `state` gave; the stage must have been entered."""
-        for name, value in self._weights().items():
-            value.copy_(self.stacked(state[f"weights|{name}"].unbind()))
-        self.best, self.aux = (self._named_state(state, kind) for kind in ("best", "aux"))
+        self.load_weights(state)
+        self.best = self._named_state(state, "best")
         for name, places in self._optimiser_places().items():
             for place, saved in zip(places, state[name], strict=True):
                 place.copy_(saved)
+
+    def load_weights(self, state: Mapping[str, Tensor]) -> None:
+        """Put back what predictions need."""
+        for name, value in self._weights().items():
+            value.copy_(self.stacked(state[f"weights|{name}"].unbind()))
+        self.aux = self._named_state(state, "aux")
 
     def _named_state(self, state: Mapping[str, Tensor], kind: str) -> Tensors:
         mine = {name.removeprefix(f"{kind}|"): value for name, value in state.items() if name.startswith(f"{kind}|")}
@@ -141,6 +152,9 @@ class Lane(ABC):
 
     def _weights(self) -> Tensors:
         return {name: value.detach() for name, value in (self.params | self.buffers).items()}
+
+    def _changing(self) -> Tensors:
+        return self._weights() | {f"aux|{name}": value for name, value in self.aux.items()}
 
     def _new(self, run: int, *key: int | str) -> Step:
         with seeded_init(self.seeds[run], *key):
@@ -204,12 +218,9 @@ class Stacked(Lane):
     def enter(self, index: int, optimiser: Optimiser) -> None:
         """Begin a stage; hyper-parameters become one number per run."""
         super().enter(index, optimiser)
-        self.hypers = {
-            name: torch.tensor([getattr(method, name) for method in self.current], dtype=torch.float64).to(
-                self.like.device
-            )
-            for name in hyper_fields(self.current[0])
-        }
+        values = {name: [getattr(method, name) for method in self.current] for name in hyper_fields(self.current[0])}
+        numbers = {name: torch.tensor(each, dtype=torch.float64) for name, each in values.items()}
+        self.hypers = {name: each.to(self.like.device) for name, each in numbers.items()}
 
     def map(self, function: Callable[..., Any], *args: Any) -> Any:
         """One mapped call."""

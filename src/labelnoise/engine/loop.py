@@ -1,7 +1,8 @@
 """The loop: stages, epochs, steps; it knows no method or executor by name, and no step waits for the device."""
 
+import time
 from dataclasses import dataclass
-from itertools import accumulate
+from math import isnan
 from typing import Any, Literal, NamedTuple, Protocol
 
 import torch
@@ -12,20 +13,13 @@ from labelnoise.data.loader import Loader, batches
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import evaluate, training_probs
 from labelnoise.engine.executors import Executor
+from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.optim import factor
+from labelnoise.engine.phases import Phase, phases
 from labelnoise.engine.step import Clock, Tensors
 from labelnoise.errors import InputError
-from labelnoise.methods.base import Method, Stage
+from labelnoise.methods.base import Stage
 from labelnoise.types import Batch, DataSpec, Snapshot, Terms
-
-
-class Phase(NamedTuple):
-    """A stage with its epochs, counted over the whole training."""
-
-    number: int
-    stage: Stage
-    first: int
-    end: int
 
 
 class Position(NamedTuple):
@@ -56,19 +50,6 @@ class Observer(Protocol):
         """An epoch is done and evaluated."""
 
 
-def phases(method: Method, epochs: int) -> list[Phase]:
-    """The stages of a method on a budget of epochs: shares, rounded, each at least one epoch."""
-    stages = method.stages()
-    if epochs < len(stages):
-        name = method.name or type(method).__name__
-        raise InputError(f"epochs is {epochs}, but each of the {len(stages)} stages of {name!r} needs one; give more")
-    ends = [round(share * epochs) for share in accumulate(stage.share for stage in stages)]
-    for i in range(len(ends)):
-        low, high = (ends[i - 1] if i else 0) + 1, epochs - (len(ends) - 1 - i)
-        ends[i] = min(max(ends[i], low), high)
-    return [Phase(i, stage, ends[i - 1] if i else 0, ends[i]) for i, stage in enumerate(stages)]
-
-
 class Training:
     """R runs of one structure from the first step to the last; it can be left at any step and taken up again."""
 
@@ -81,18 +62,20 @@ class Training:
         *,
         observer: Observer,
         checkpointer: Checkpointer | None = None,
+        interrupt: Interrupt | None = None,
     ) -> None:
         self.executor, self.loader, self.spec, self.train = executor, loader, spec, train
-        self.observer, self.checkpointer = observer, checkpointer
+        self.observer, self.checkpointer, self.interrupt = observer, checkpointer, interrupt or Interrupt()
         self.phases = phases(executor.methods[0], train.epochs)
         self.position = Position()
+        self._began, self._spent = time.perf_counter(), 0.0  # the latter before an interruption
         self.entered = False  # a resumed training stands inside a phase
         self.memory: Tensors = {}
         self.meter: Tensors = {}
         self.failed: dict[int, tuple[int, int]] = {}  # run -> epoch and step of its first loss that was no number
         runs, device = executor.runs, loader.device
         self.first_bad = torch.full((runs,), -1, dtype=torch.int64, device=device)
-        self.best_score = torch.full((runs,), -1.0, device=device)
+        self.best_score = torch.full((runs,), -1.0, dtype=torch.float64, device=device)
 
     def run(self) -> None:
         """Train to the end from the present position."""
@@ -122,17 +105,23 @@ class Training:
             self.executor.restore_best()
         self.position, self.entered = Position(phase.number + 1, phase.end, 0), False
 
+    @property
+    def seconds(self) -> float:
+        """Spent on this training so far, also before it was interrupted."""
+        return self._spent + time.perf_counter() - self._began
+
     def state(self) -> Tensors:
         """Everything that changes while training."""
         own = {"first_bad": self.first_bad, "best_score": self.best_score}
-        own |= {f"memory|{name}": value for name, value in self.memory.items()}
-        own |= {f"meter|{name}": value for name, value in self.meter.items()}
+        kept = {"memory": self.memory, "meter": self.meter}
+        own |= {f"{kind}|{name}": value for kind, named in kept.items() for name, value in named.items()}
         return own | self.executor.state()
 
     def save(self) -> None:
         """Write a checkpoint of this very moment."""
         if self.checkpointer:
-            self.checkpointer.save(self.state(), {"position": self.position, "failed": list(self.failed.items())})
+            facts = {"position": self.position, "failed": list(self.failed.items()), "seconds": self.seconds}
+            self.checkpointer.save(self.state(), facts)
 
     def resume(self) -> None:
         """Go to where the checkpoint was written, if there is one."""
@@ -155,7 +144,7 @@ class Training:
             for kind in ("memory|", "meter|")
         )
         self.executor.stopped = set(self.failed)
-        self.entered = True
+        self.entered, self._spent = True, facts["seconds"]
 
     def _epoch(self, phase: Phase) -> None:
         stage, epoch = phase.stage, self.position.epoch
@@ -168,20 +157,18 @@ class Training:
                 self.memory[name][self._runs, batch.rows] = rows.to(self.memory[name].dtype)
             self._note(terms, step)
             self.position = Position(phase.number, epoch, step + 1)
-            if self.checkpointer and self.checkpointer.due:
-                self.save()
+            self._pause()
             self.observer.stepped(epoch, step, steps)
         self._finish_epoch(phase, steps)
 
     def _finish_epoch(self, phase: Phase, steps: int) -> None:
         epoch = self.position.epoch
         measures = {f"train/{name}": total / steps for name, total in self.meter.items()}
-        measures |= evaluate(self.executor, self.loader)
+        measures |= evaluate(self.executor, self.loader, self._pause)
         self._mark(measures["train/nll_given"].isnan(), steps - 1)  # the last update may have been the fatal one
-        if phase.stage.carry == "best":
-            score = measures["validation/score"].to(self.best_score.dtype)
-            self.executor.keep_best(score > self.best_score)
-            self.best_score = torch.maximum(score, self.best_score)
+        if phase.stage.carry == "best" or phase is self.phases[-1]:
+            self.executor.keep_best(measures["validation/score"] > self.best_score)
+            self.best_score = torch.maximum(measures["validation/score"], self.best_score)
         self.meter = {}
         self.position = Position(phase.number, epoch + 1, 0)
         result = self._result(phase.stage.name, epoch, measures)
@@ -189,13 +176,21 @@ class Training:
         self._estimate(phase, "refresh")
         self.observer.finished_epoch(result)
 
+    def _pause(self) -> None:
+        # Between two steps or two chunks of an evaluation, which changes nothing: a moment that can be saved.
+        if self.interrupt.asked or (self.checkpointer and self.checkpointer.due):
+            self.save()
+        self.interrupt.check()
+
     def _result(self, stage: str, epoch: int, measures: Tensors) -> EpochResult:
         bad = self.first_bad.tolist()  # the epoch's one wait for the device, with the measures below
         failed = {run: step for run, step in enumerate(bad) if step >= 0 and run not in self.failed}
         self.failed |= {run: (epoch, step) for run, step in failed.items()}
         table = {name: value.tolist() for name, value in measures.items()}
         healthy = [run for run in range(self.executor.runs) if run not in self.failed]
-        return EpochResult(stage, epoch, {run: {k: v[run] for k, v in table.items()} for run in healthy}, failed)
+        # A measure of rows that a run has none of is NaN, and left out.
+        each = {run: {name: of[run] for name, of in table.items() if not isnan(of[run])} for run in healthy}
+        return EpochResult(stage, epoch, each, failed)
 
     def rows(self, batch: Batch) -> Tensors:
         """The batch's rows of the per-sample state, (R, B, ...)."""
@@ -205,9 +200,15 @@ class Training:
         """Where a step of the present epoch stands."""
         epoch, epochs = self.position.epoch - phase.first, phase.end - phase.first
         here = epoch + step / steps
-        schedule = phase.stage.schedule or self.train.schedule
         progress, now, end = (self._number(time) for time in (here / epochs, epoch, epochs))
-        return Clock(self.position.epoch, step, progress, now, end, factor(schedule, here, epochs))
+        return Clock(
+            self.position.epoch,
+            step,
+            progress,
+            now,
+            end,
+            factor(phase.stage.schedule or self.train.schedule, here, epochs),
+        )
 
     def _note(self, terms: Terms, step: int) -> None:
         for name, value in {"loss": terms.loss, **terms.logs}.items():

@@ -70,6 +70,11 @@ def objective(method: Method, nets: Nets, given: Given, *, clock: Clock, update:
     return method.objective(nets, given.batch, ctx)
 
 
+def transition(method: Method, nets: Nets, aux: Tensors) -> Tensors:
+    """T by name, of methods that have one."""
+    return dict(method.transition(nets, Context(aux=aux)))
+
+
 def prediction(method: Method, nets: Nets, x: Tensor, draws: Tensors, aux: Tensors, *, noisy: bool) -> Tensor:
     """A method's log-probabilities of true labels or, noisy, of given ones."""
     ctx = Context(draws=draws, aux=aux)

@@ -94,6 +94,10 @@ class Method:
         logits: Tensor = nets["net"](x)
         return logits.log_softmax(-1)
 
+    def transition(self, nets: Nets, ctx: Context) -> Mapping[str, Tensor]:
+        """T (K, K) under the name "T", where the method estimates or learns one: shown in reports."""
+        return {"T": ctx.aux["T"]} if "T" in ctx.aux else {}
+
     def noisy_log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
         """Log-probabilities of the given labels, (B, K): what noisy validation compares with."""
         return self.log_probs(nets, x, ctx)

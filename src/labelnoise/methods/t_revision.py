@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-import torch
 from torch import Tensor, nn
 
 from labelnoise.config import Optimiser, Schedule
@@ -17,21 +16,8 @@ from labelnoise.methods.base import Method, Stage, register
 from labelnoise.methods.ce import CE
 from labelnoise.methods.forward import anchor_matrix
 from labelnoise.transition import Quantile
+from labelnoise.transition.revision import Revision
 from labelnoise.types import Batch, Context, DataSpec, Nets, Terms
-
-SLOW = Optimiser("adam", lr=5e-7, weight_decay=1e-4)
-
-
-class Revision(nn.Module):
-    """T with a learnt correction that starts at zero."""
-
-    def __init__(self, classes: int) -> None:
-        super().__init__()
-        self.delta = nn.Parameter(torch.zeros(classes, classes))
-
-    def forward(self, T: Tensor) -> Tensor:
-        """|T + delta| over its row sums, so that the rows stay distributions."""
-        return nn.functional.normalize((T + self.delta).abs(), p=1, dim=-1)
 
 
 @dataclass(frozen=True)
@@ -74,17 +60,22 @@ class TRevision(Method):
     def stages(self) -> tuple[Stage, ...]:
         """Cross-entropy to estimate T, reweighting by it, then network and T together."""
         reweight, estimate = 1 - self.warm_up - self.revise, partial(anchor_matrix, quantile=self.quantile)
+        slow = Optimiser("adam", lr=5e-7, weight_decay=1e-4)
         return (
             Stage("warm-up", self.warm_up, CE(), trains=("net",), carry="best"),
             Stage("reweight", reweight, Reweight(), trains=("net",), before=estimate, carry="best"),
-            Stage("revise", self.revise, self, optimiser=SLOW, schedule=Schedule()),
+            Stage("revise", self.revise, self, optimiser=slow, schedule=Schedule()),
         )
 
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """Mean importance-weighted loss; the gradient passes through the weight, the only place where T occurs."""
-        revised = nets["revision"](ctx.aux["T"])
-        return Terms(importance_weighted(nets["net"](batch.x), batch.y, revised, detach=False).mean())
+        T = self.transition(nets, ctx)["T"]
+        return Terms(importance_weighted(nets["net"](batch.x), batch.y, T, detach=False).mean())
+
+    def transition(self, nets: Nets, ctx: Context) -> dict[str, Tensor]:
+        """T', the revised one."""
+        return {"T": nets["revision"](ctx.aux["T"])}
 
     def noisy_log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
-        """log(p @ T'), with the revised T'."""
-        return mixed_log_probs(self.log_probs(nets, x, ctx), nets["revision"](ctx.aux["T"]))
+        """log(p @ T')."""
+        return mixed_log_probs(self.log_probs(nets, x, ctx), self.transition(nets, ctx)["T"])

@@ -7,12 +7,14 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+EVERY_SECONDS = 30.0  # between plain lines
+
 
 class Display:
     """Shows packs one after the other; use as a context manager."""
 
-    def __init__(self, console: Console, *, quiet: bool = False) -> None:
-        self.console, self.quiet = console, quiet
+    def __init__(self, console: Console, *, quiet: bool = False, errors: Console | None = None) -> None:
+        self.console, self.quiet, self.errors = console, quiet, errors or Console(stderr=True)
         self.lively = console.is_terminal and not quiet
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("epochs"))
         self.bars = Progress(
@@ -28,23 +30,49 @@ class Display:
     ) -> None:
         self.bars.stop()
 
-    def begin(self, name: str, runs: int, epochs: int) -> None:
-        """A pack of runs starts."""
-        self.name, self.epochs, self.began = f"{name} × {runs}", epochs, time.perf_counter()
-        self.bar = self.bars.add_task(f"{self.name:<22}", total=epochs)
+    def expect(self, packs: int) -> None:
+        """So many packs come now."""
+        self.packs, self.pack = packs, 0
+
+    def begin(self, name: str, runs: int, epochs: int, done: int) -> None:
+        """A pack of runs starts, or goes on after so many epochs."""
+        self.pack += 1
+        self.name, self.epochs, self.done = f"{self.pack}/{self.packs} {name} × {runs}", epochs, done
+        self.began = self.said = time.perf_counter()
+        if done:
+            self.say(f"{self.name}: goes on from epoch {done + 1}")
+        self.bar = self.bars.add_task(f"{self.name:<26}", total=epochs, completed=done)
 
     def tick(self, epoch: int, step: int, steps: int) -> None:
         """A step is done."""
+        now = time.perf_counter()
         if self.lively and step + 1 == steps:
             self.bars.update(self.bar, completed=epoch + 1)
+        elif not self.lively and now - self.said >= EVERY_SECONDS:
+            self.said = now
+            share = epoch + (step + 1) / steps - self.done
+            left = (now - self.began) / share * (self.epochs - self.done - share)
+            self.say(f"{self.name}: epoch {epoch + 1} of {self.epochs}, about {_duration(left)} left")
 
-    def end(self) -> None:
-        """The pack is done."""
+    def end(self, epochs: int) -> None:
+        """The pack is done after so many epochs."""
         if not self.lively:
-            seconds = time.perf_counter() - self.began
-            self.say(f"{self.name}: {self.epochs} epochs in {seconds:.1f} s")
+            self.say(f"{self.name}: {epochs - self.done} epochs in {_duration(time.perf_counter() - self.began)}")
 
     def say(self, sentence: str) -> None:
         """One line, whatever else is shown."""
         if not self.quiet:
             self.console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+
+    def warn(self, sentence: str) -> None:
+        """One line that is shown even when quiet, then among the errors."""
+        if self.quiet:
+            self.errors.print(sentence, highlight=False, markup=False, soft_wrap=True)
+        else:
+            self.say(sentence)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,6 +1,7 @@
 """One record per run and epoch, kept as lines of JSON that are only ever appended."""
 
 import json
+import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +19,7 @@ class Record:
     seed: int
     stage: str
     epoch: int
-    measures: dict[str, float]
+    measures: dict[str, float]  # what is no number is null in the file, for JSON has no NaN
 
 
 def append(path: Path, records: Iterable[Record]) -> None:
@@ -35,8 +36,8 @@ def read(path: Path) -> list[Record]:
         return []
     *lines, _ = path.read_text(encoding="utf-8").split("\n")
     try:
-        return [Record(**json.loads(line)) for line in lines]
-    except (json.JSONDecodeError, TypeError) as problem:
+        return [_record(line) for line in lines]
+    except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as problem:
         raise InputError(f"{path} is not a file of records ({problem})") from None
 
 
@@ -49,4 +50,11 @@ def rewrite(path: Path, records: Sequence[Record]) -> None:
 
 
 def _line(record: Record) -> str:
-    return json.dumps(asdict(record)) + "\n"
+    measures = {name: value if math.isfinite(value) else None for name, value in record.measures.items()}
+    return json.dumps(asdict(record) | {"measures": measures}, allow_nan=False) + "\n"
+
+
+def _record(line: str) -> Record:
+    fields = json.loads(line)
+    measures = {name: math.nan if value is None else value for name, value in fields["measures"].items()}
+    return Record(**fields | {"measures": measures})

@@ -1,98 +1,136 @@
 """The main job: several methods on the same data with several seeds, taken up again where it was interrupted."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 
-from labelnoise.config import RunConfig, digest
-from labelnoise.data.dataset import load
-from labelnoise.engine.loop import phases
-from labelnoise.errors import InputError
+from labelnoise.config import Job, Named, RunConfig, digest
+from labelnoise.data.dataset import Builder, Dataset
+from labelnoise.data.split import absent
+from labelnoise.engine.interrupt import Interrupt
+from labelnoise.engine.phases import phases
+from labelnoise.methods.base import METHODS, hyper_fields
+from labelnoise.nets.base import resolved
 from labelnoise.noise.apply import parse
-from labelnoise.results.record import Record
+from labelnoise.results.select import NoisyValidation
 from labelnoise.results.store import Store
-from labelnoise.sweep.plan import Pack, comparison, plan_packs
-from labelnoise.sweep.run import failure, prepare, run_pack, specify
-
-
-class Display(Protocol):
-    """Where the work shows itself."""
-
-    def begin(self, name: str, runs: int, epochs: int) -> None:
-        """A pack of runs starts."""
-
-    def tick(self, epoch: int, step: int, steps: int) -> None:
-        """A step is done."""
-
-    def end(self) -> None:
-        """The pack is done."""
-
-    def say(self, sentence: str) -> None:
-        """One line for the person who waits."""
+from labelnoise.sweep.plan import comparison, lacks_the_rate, plan_packs, told
+from labelnoise.sweep.run import Display, Workplace, failure, prepare, run_pack, specify
+from labelnoise.sweep.space import trials
 
 
 class Outcome(NamedTuple):
     """What a comparison leaves."""
 
-    records: list[Record]
-    folder: Path
-    noise_rates: list[float | None]  # realised, of the runs' training labels
-    failed: dict[str, str]  # runs that were stopped, by identity, with their methods
+    store: Store
+    runs: list[str]  # identities of the runs compared
 
 
-def compare_methods(
-    base: RunConfig,
-    methods: Sequence[str],
-    seeds: int,
-    *,
-    out: Path | None,
-    device: torch.device,
-    executor: str | None,
-    display: Display,
+def run_job(
+    job: Job, build: Builder, *, out: Path | None, device: torch.device, executor: str | None, display: Display
 ) -> Outcome:
     """Train every method with every seed; what is wrong with the settings is said before anything is written."""
-    if not methods:
-        raise InputError("methods is empty; name at least one, such as ce,gce")
-    base, noise_rate = _with_noise(base)
-    configs = comparison(base, methods, seeds, noise_rate)
-    packs = plan_packs(configs)
-    specify(base, prepare(base)).net(2)
-    for pack in packs:
-        phases(pack.methods[0], base.train.epochs)
-    store = Store.open(out or _folder(base, configs), {"runs": [config.to_dict() for config in configs]})
-    for pack in packs:
-        _run(pack, store, device, executor, display)
-    journals = [store.journal(pack.name) for pack in packs]
-    runs = [run for journal in journals for run in journal.facts["runs"]]
-    failed = {run["run"]: run["config"]["method"]["name"] for run in runs if run["failed"]}
-    records = [record for journal in journals for record in journal.read()]
-    return Outcome(records, store.folder, [run["noise_rate"] for run in runs], failed)
+    base, noise_rate = _base(job, build(0))
+    configs = comparison(base, job.methods, job.seeds, noise_rate)
+    facts = _check(configs, build)
+    for note in (*facts["notes"], *_unaware(job, noise_rate)):
+        display.say(note)
+    with Interrupt() as interrupt, Store.open(out or _folder(base), _common(base), facts) as store:
+        at = Workplace(store, build, device, executor, display, interrupt, frozenset(store.runs()))
+        if job.search.trials:
+            chosen = [_search(method, job, base, noise_rate, at) for method in job.methods]
+            configs = comparison(base, chosen, job.seeds, noise_rate)
+        _run(configs, at)
+    return Outcome(store, [config.identity for config in configs])
 
 
-def _with_noise(config: RunConfig) -> tuple[RunConfig, float]:
-    # The config that also stands for the matrix behind the noise's name, and the share of wrong labels it aims at.
-    dataset = load(config.data, config.seed)
-    T = parse(config.noise, len(dataset.classes), config.data).T
+def written_out(job: Job, build: Builder) -> Job:
+    """The job with every setting of its network and methods; those that are to be searched stay open."""
+    base, noise_rate = _base(job, build(0))
+    complete = [told(method, noise_rate) for method in job.methods]
+    if job.search.trials > 1:
+        complete = [_open(method, full) for method, full in zip(job.methods, complete, strict=True)]
+    return replace(job, net=base.net, methods=tuple(complete))
+
+
+def _open(method: Named, full: Named) -> Named:
+    searched = set(hyper_fields(METHODS.get(method.name))) - set(method.settings)
+    return Named(method.name, {key: value for key, value in full.settings.items() if key not in searched})
+
+
+def _base(job: Job, dataset: Dataset) -> tuple[RunConfig, float | None]:
+    # What all runs share, the matrix behind the noise's name included, and the share of wrong labels it aims at.
+    T = parse(job.noise, len(dataset.classes), job.data.source).T
     prior = torch.bincount(dataset.y_given, minlength=len(dataset.classes)).double() / len(dataset)
-    return replace(config, transition=digest(T.probs.tolist())), round(T.rate(prior), 6)
+    rate = round(T.rate(prior), 6)
+    net = Named(job.net.name, resolved(job.net.name, job.net.settings))
+    base = RunConfig(data=job.data, noise=job.noise, net=net, train=job.train, split=job.split)
+    return replace(base, transition=digest(T.probs.tolist())), rate or None
 
 
-def _run(pack: Pack, store: Store, device: torch.device, executor: str | None, display: Display) -> None:
-    journal = store.journal(pack.name)
-    if journal.finished:
-        display.say(f"{pack.configs[0].method.name}: finished before, not run again")
-        for config, run in zip(pack.configs, journal.facts["runs"], strict=True):
-            if run["failed"]:
-                display.say(failure(config.method.name, config.seed, run["failed"]))
-        return
-    display.begin(pack.configs[0].method.name, len(pack.configs), pack.configs[0].train.epochs)
-    run_pack(pack, journal, device=device, executor=executor, tick=display.tick, note=display.say)
-    display.end()
+def _check(configs: Sequence[RunConfig], build: Builder) -> dict[str, Any]:
+    # Raises where something cannot be trained; what is known of the data goes into the folder.
+    task = prepare(configs[0], build)
+    specify(configs[0], task).net(2)
+    for pack in plan_packs(configs):
+        phases(pack.methods[0], configs[0].train.epochs)
+    dataset, before = task.dataset, build(configs[0].seed)
+    truth = "unknown" if dataset.y_true is None else "added" if before.y_true is None else "known"
+    return {
+        "name": dataset.name,
+        "rows": len(dataset),
+        "shape": dataset.shape,
+        "classes": dataset.classes,
+        "parts": {part: len(rows) for part, rows in task.splits._asdict().items()},
+        "notes": [*dataset.notes, *absent(before, task.splits)],
+        "truth": truth,
+    }
 
 
-def _folder(base: RunConfig, configs: Sequence[RunConfig]) -> Path:
-    noise = base.noise.replace(":", "-").replace("/", "_")
-    return Path("runs") / f"{base.data}-{noise}-{digest([config.identity for config in configs])[:8]}"
+def _unaware(job: Job, noise_rate: float | None) -> list[str]:
+    lacking = [method.name for method in job.methods if noise_rate is None and lacks_the_rate(method)]
+    return [f"{name} goes by the noise rate, which is unknown: set it by hand or use --search" for name in lacking]
+
+
+def _search(method: Named, job: Job, base: RunConfig, noise_rate: float | None, at: Workplace) -> Named:
+    """The settings with the highest score on noisy validation, the earliest tried of equals."""
+    tried = trials(method, job.search)
+    configs = comparison(base, tried, 1, noise_rate)
+    _run(configs, at)
+    runs = at.store.runs()
+    scores = {
+        config.identity: NoisyValidation().pick(runs[config.identity].records).measures["validation/score"]
+        for config in configs
+        if not runs[config.identity].failed
+    }
+    best = max(scores, key=lambda identity: scores[identity], default=configs[0].identity)
+    if len(tried) > 1:
+        at.store.note_search(method.name, [config.identity for config in configs], best)
+    return next(config.method for config in configs if config.identity == best)
+
+
+def _run(configs: Sequence[RunConfig], at: Workplace) -> None:
+    done = at.store.runs()
+    old = [config for config in configs if config.identity in at.before]
+    for name, count in Counter(config.method.name for config in old).items():
+        at.display.say(f"{name} × {count}: finished before, not run again")
+    for config in old:
+        if place := done[config.identity].failed:
+            at.display.warn(failure(config.method.name, config.seed, place))
+    packs = plan_packs([config for config in configs if config.identity not in done])
+    at.display.expect(len(packs))
+    for pack in packs:
+        run_pack(pack, at)
+
+
+def _common(base: RunConfig) -> dict[str, Any]:
+    return {key: value for key, value in base.to_dict().items() if key not in ("method", "seed")}
+
+
+def _folder(base: RunConfig) -> Path:
+    data, noise = (text.replace(":", "-").replace("/", "_") for text in (Path(base.data.source).stem, base.noise))
+    return Path("runs") / f"{data}-{noise}-{digest(_common(base))[:8]}"

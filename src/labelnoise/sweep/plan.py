@@ -5,8 +5,7 @@ from dataclasses import dataclass, fields, replace
 
 from labelnoise.config import Named, RunConfig, digest
 from labelnoise.methods import Method, build
-from labelnoise.methods.base import structure
-from labelnoise.nets.base import resolved
+from labelnoise.methods.base import hyper_fields, structure
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,16 @@ def told(method: Named, noise_rate: float | None) -> Named:
     """The method with all its settings: told the noise rate, as its paper runs it, where that is not set by hand."""
     plain = build(method.name, method.settings)
     informed = plain if noise_rate is None else plain.informed(noise_rate)
-    return Named(method.name, {f.name: getattr(informed, f.name) for f in fields(informed)} | dict(method.settings))
+    settings = {f.name: getattr(informed, f.name) for f in fields(informed)} | dict(method.settings)
+    numbers = {name: float(settings[name]) for name in hyper_fields(plain)}  # 1 and 1.0 are one setting
+    return Named(method.name, settings | numbers)
+
+
+def lacks_the_rate(method: Named) -> bool:
+    """Whether the method would go by the noise rate, if that were known, and has not been set by hand."""
+    plain = build(method.name, method.settings)
+    changed = [f.name for f in fields(plain) if getattr(plain, f.name) != getattr(plain.informed(0.1234), f.name)]
+    return any(name not in method.settings for name in changed)
 
 
 def plan_packs(configs: Sequence[RunConfig]) -> list[Pack]:
@@ -39,8 +47,7 @@ def plan_packs(configs: Sequence[RunConfig]) -> list[Pack]:
     return [Pack(tuple(c for c, _ in group), tuple(m for _, m in group)) for group in groups.values()]
 
 
-def comparison(base: RunConfig, methods: Sequence[str], seeds: int, noise_rate: float | None) -> list[RunConfig]:
+def comparison(base: RunConfig, methods: Sequence[Named], seeds: int, noise_rate: float | None) -> list[RunConfig]:
     """Every method on every seed, otherwise alike; all settings are written out, so that none hides in a default."""
-    base = replace(base, net=Named(base.net.name, resolved(base.net.name, base.net.settings)))
-    named = [told(Named(name), noise_rate) for name in methods]
-    return [replace(base, method=method, seed=seed) for method in named for seed in range(seeds)]
+    complete = [told(method, noise_rate) for method in methods]
+    return [replace(base, method=method, seed=seed) for method in complete for seed in range(seeds)]

@@ -1,9 +1,11 @@
 """Packs into records, on this machine."""
 
 import platform
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -11,20 +13,57 @@ import torch
 import labelnoise
 from labelnoise import nets
 from labelnoise.config import RunConfig
-from labelnoise.data.dataset import load, split
+from labelnoise.data.dataset import Builder
 from labelnoise.data.loader import Loader, Task
+from labelnoise.data.split import split
+from labelnoise.engine import checkpoint
 from labelnoise.engine.checkpoint import Checkpointer
+from labelnoise.engine.evaluate import details
 from labelnoise.engine.executors import EXECUTORS, Executor, choose
+from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.loop import EpochResult, Training
 from labelnoise.errors import InputError
 from labelnoise.noise.apply import corrupt, parse
+from labelnoise.results.model import save_model
 from labelnoise.results.record import Record
-from labelnoise.results.store import Journal
+from labelnoise.results.store import Journal, Store
 from labelnoise.sweep.plan import Pack
-from labelnoise.types import DataSpec, Head
+from labelnoise.types import DataSpec
 
-Ticker = Callable[[int, int, int], None]  # epoch, step, steps
-Note = Callable[[str], None]
+
+class Display(Protocol):
+    """Where the work shows itself."""
+
+    def expect(self, packs: int) -> None:
+        """So many packs come now."""
+
+    def begin(self, name: str, runs: int, epochs: int, done: int) -> None:
+        """A pack of runs starts, or goes on after so many epochs."""
+
+    def tick(self, epoch: int, step: int, steps: int) -> None:
+        """A step is done."""
+
+    def end(self, epochs: int) -> None:
+        """The pack is done after so many epochs."""
+
+    def say(self, sentence: str) -> None:
+        """One line for the person who waits."""
+
+    def warn(self, sentence: str) -> None:
+        """One line that must not be missed."""
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What all packs of a job share: their data, the device, and who looks on."""
+
+    store: Store
+    build: Builder
+    device: torch.device
+    executor: str | None  # None: the one that is likely faster
+    display: Display
+    interrupt: Interrupt
+    before: Collection[str] = ()  # identities of runs that were finished when the job began
 
 
 def find_device(name: str) -> torch.device:
@@ -40,10 +79,10 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def prepare(config: RunConfig) -> Task:
+def prepare(config: RunConfig, build: Builder) -> Task:
     """The data of one run: split, then corrupted where it is learnt from; the test part stays as it came."""
-    dataset = load(config.data, config.seed)
-    noise = parse(config.noise, len(dataset.classes), config.data)
+    dataset = build(config.seed)
+    noise = parse(config.noise, len(dataset.classes), config.data.source)
     splits = split(dataset, config.split, config.seed)
     learnt_from = torch.cat([splits.train, splits.validation])
     return Task(corrupt(dataset, noise, seed=config.seed, rows=learnt_from), splits, config.seed)
@@ -51,13 +90,9 @@ def prepare(config: RunConfig) -> Task:
 
 def specify(config: RunConfig, task: Task) -> DataSpec:
     """What the method may know of the data."""
-    shape = tuple(task.dataset.x.shape[1:])
-    factory = partial(_net, config, shape)
-    return DataSpec(shape, len(task.dataset.classes), len(task.splits.train), factory)
-
-
-def _net(config: RunConfig, shape: tuple[int, ...], head: Head) -> torch.nn.Module:
-    return nets.build(config.net.name, shape, head, config.net.settings)
+    shape = task.dataset.shape
+    net = partial(nets.build, config.net.name, shape, settings=config.net.settings)
+    return DataSpec(shape, len(task.dataset.classes), len(task.splits.train), net)
 
 
 def failure(method: str, seed: int, place: tuple[int, int]) -> str:
@@ -67,10 +102,11 @@ def failure(method: str, seed: int, place: tuple[int, int]) -> str:
 
 
 class _Writer:
-    """Passes on what a training tells: steps to the ticker, epochs to the journal, failures to the notes."""
+    """Passes on what a training tells: steps to the display, epochs to the journal, failures to both."""
 
-    def __init__(self, pack: Pack, journal: Journal, tick: Ticker, note: Note) -> None:
-        self.pack, self.journal, self.stepped, self.note = pack, journal, tick, note
+    def __init__(self, pack: Pack, journal: Journal, display: Display) -> None:
+        self.pack, self.journal, self.display = pack, journal, display
+        self.stepped: Callable[[int, int, int], None] = display.tick
 
     def finished_epoch(self, result: EpochResult) -> None:
         configs = self.pack.configs
@@ -81,37 +117,52 @@ class _Writer:
             ]
         )
         for r, step in result.failed.items():
-            self.note(failure(configs[r].method.name, configs[r].seed, (result.epoch, step)))
+            self.display.warn(failure(configs[r].method.name, configs[r].seed, (result.epoch, step)))
 
 
-def run_pack(
-    pack: Pack, journal: Journal, *, device: torch.device, executor: str | None, tick: Ticker, note: Note
-) -> None:
-    """Train a pack to its end, taking up a checkpoint where there is one; `executor` None takes the faster."""
-    config = pack.configs[0]
-    tasks = [prepare(each) for each in pack.configs]
+def run_pack(pack: Pack, at: Workplace) -> None:
+    """Train a pack to its end, taking up a checkpoint where there is one."""
+    config, journal = pack.configs[0], at.store.journal(pack.name)
+    tasks = [prepare(each, at.build) for each in pack.configs]
     spec = specify(config, tasks[0])
     if spec.samples < config.train.batch:
-        note(f"batches of {config.train.batch} shrink to the {spec.samples} training samples there are")
-    loader = Loader(tasks, config.train.augment, device)
-    name = executor or choose(spec.net(spec.classes), len(pack.configs), config.train.batch, device)
-    like = torch.zeros((), device=device)
-    runner: Executor = EXECUTORS[name](pack.methods, spec, loader.seeds, like)
-    checkpointer = Checkpointer(journal.checkpoint)
-    writer = _Writer(pack, journal, tick, note)
-    training = Training(runner, loader, spec, config.train, observer=writer, checkpointer=checkpointer)
-    began = time.perf_counter()
+        at.display.say(f"batches of {config.train.batch} shrink to the {spec.samples} training samples there are")
+    loader = Loader(tasks, config.train.augment, at.device)
+    name = at.executor or choose(spec.net(spec.classes), len(pack.configs), config.train.batch, at.device)
+    runner: Executor = EXECUTORS[name](pack.methods, spec, loader.seeds, torch.zeros((), device=at.device))
+    writer, checkpointer = _Writer(pack, journal, at.display), Checkpointer(journal.checkpoint)
+    training = Training(
+        runner, loader, spec, config.train, observer=writer, checkpointer=checkpointer, interrupt=at.interrupt
+    )
     training.resume()
-    if training.position.epoch:
-        note(f"{config.method.name}: goes on from epoch {training.position.epoch + 1}")
+    at.display.begin(config.method.name, len(tasks), config.train.epochs, training.position.epoch)
     journal.begin(training.position.epoch)
     training.run()
-    runs = [
+    _close(pack, journal, training, tasks)
+    place = {"executor": name, "device": _name(at.device), "versions": versions()}
+    journal.finish({"runs": _runs(pack, training, tasks), "seconds": training.seconds, **place, "finished": _now()})
+    at.display.end(max((record.epoch + 1 for record in journal.read()), default=0))
+
+
+def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) -> None:
+    # With the weights that noisy validation selects: what reports need, and the pack's best model.
+    training.executor.restore_best()
+    checkpoint.save(journal.details, details(training.executor, training.loader, training.spec.classes), {})
+    scores = training.best_score.tolist()
+    healthy = [run for run in range(len(tasks)) if run not in training.failed]
+    if healthy:
+        best = max(healthy, key=lambda run: scores[run])
+        data = tasks[best].dataset
+        facts = {"shape": data.shape, "classes": data.classes, "samples": training.spec.samples}
+        facts |= {"encoding": dict(data.encoding), "score": scores[best], "versions": versions()}
+        save_model(journal.model, training.executor, best, pack.configs[best], facts)
+
+
+def _runs(pack: Pack, training: Training, tasks: list[Task]) -> list[dict[str, Any]]:
+    return [
         {"run": each.identity, "config": each.to_dict(), "noise_rate": _rate(task), "failed": training.failed.get(r)}
         for r, (each, task) in enumerate(zip(pack.configs, tasks, strict=True))
     ]
-    seconds = time.perf_counter() - began
-    journal.finish({"runs": runs, "seconds": seconds, "executor": name, "device": str(device), "versions": versions()})
 
 
 def versions() -> dict[str, str]:
@@ -126,3 +177,11 @@ def _rate(task: Task) -> float | None:
         return None
     rows = task.splits.train
     return float((task.dataset.y_given[rows] != task.dataset.y_true[rows]).double().mean())
+
+
+def _name(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")

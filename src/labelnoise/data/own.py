@@ -1,0 +1,132 @@
+"""One's own data: one call reads them from any source, another makes new rows into inputs of a saved model."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from labelnoise.config import Data
+from labelnoise.data import arrays, hub, images, table
+from labelnoise.data.dataset import DATASETS, Dataset
+from labelnoise.data.factor import Origin
+from labelnoise.data.rows import Inputs, Rows, to_dataset
+from labelnoise.errors import InputError
+
+__all__ = ["Inputs", "is_own", "read", "read_inputs"]
+
+DEFAULTS = Data()
+SUFFIXES = (*table.SUFFIXES, *arrays.SUFFIXES)
+PICTURES = ("folder", *images.SUFFIXES)
+
+
+def is_own(source: str) -> bool:
+    """Whether a text is the path of someone's own data and not the name of a built-in set, right or misspelt."""
+    if source in DATASETS:
+        return False
+    return Path(source).suffix.lower() in SUFFIXES or "/" in source or "\\" in source or os.path.exists(source)
+
+
+def read(source: Any, settings: Data = DEFAULTS, *, y: Any = None, y_true: Any = None) -> Dataset:
+    """One's own data: a path, a pandas DataFrame, a numpy array or tensor with y, or a Hugging Face data set.
+
+    A DataFrame may have its labels in a column or in y. `notes` of the result says what was done to the data.
+    """
+    return to_dataset(_rows(source, settings, y, y_true))
+
+
+def read_inputs(source: Any, encoding: Mapping[str, Any], settings: Data = DEFAULTS) -> Inputs:
+    """New rows made into inputs exactly as those of the data set with this encoding; labels in them are ignored."""
+    if isinstance(source, str | Path):
+        return _inputs_of_path(_existing(source), encoding, settings)
+    origin = Origin(_name(source))
+    if encoding["kind"] != "array" and (_is_frame(source) or hub.is_hub(source)):
+        frame = source if _is_frame(source) else hub.to_frame(source)
+        return table.inputs_of(frame, origin, encoding, settings)
+    if encoding["kind"] != "table" and _is_array(source):
+        return arrays.transform(source, encoding, origin)
+    raise _foreign(origin.name, encoding)
+
+
+def _inputs_of_path(path: Path, encoding: Mapping[str, Any], settings: Data) -> Inputs:
+    kind, suffix = encoding["kind"], "folder" if path.is_dir() else path.suffix.lower()
+    if kind == "images" and suffix in PICTURES:
+        return images.inputs_of(path, encoding)
+    if kind != "table" and suffix in arrays.SUFFIXES:
+        return arrays.inputs_of(path, encoding)
+    if kind != "array" and suffix in table.SUFFIXES:
+        texts = [column["name"] for column in encoding.get("columns", ()) if column["kind"] == "category"]
+        frame, origin = table.read_table(path, settings, texts)
+        return table.inputs_of(frame, origin, encoding, settings, path.parent)
+    if suffix not in PICTURES:
+        _check_suffix(path)
+    raise _foreign(str(path), encoding)
+
+
+def _foreign(name: str, encoding: Mapping[str, Any]) -> InputError:
+    known = {"table": "tables", "images": "images", "array": "arrays of numbers"}[encoding["kind"]]
+    return InputError(f"{name} cannot be given to a model that has learnt from {known}; give it such data")
+
+
+def _rows(source: Any, settings: Data, y: Any, y_true: Any) -> Rows:
+    origin = Origin(_name(source))
+    if _is_frame(source):
+        given, true = arrays.labels(y, origin), arrays.labels(y_true, origin, "y_true")
+        return table.from_frame("data", source, origin, settings, y=given, y_true=true)
+    if _is_array(source):
+        return arrays.from_array("data", source, y, origin, y_true=y_true)
+    if y is not None or y_true is not None:
+        raise InputError(f"{origin.name} carries its own labels; y and y_true go with arrays and DataFrames")
+    if isinstance(source, str | Path):
+        return _from_path(_existing(source), settings)
+    if hub.is_hub(source):
+        return table.from_frame(hub.name_of(source), hub.to_frame(source), origin, settings)
+    raise InputError(
+        f"{origin.name} cannot be read; give a path, a DataFrame, an array with y, or a part of a Hugging Face data set"
+    )
+
+
+def _from_path(path: Path, settings: Data) -> Rows:
+    if path.is_dir():
+        return images.from_folder(path, settings)
+    _check_suffix(path)
+    if path.suffix.lower() in arrays.SUFFIXES:
+        return arrays.from_file(path, settings)
+    frame, origin = table.read_table(path, settings)
+    return table.from_frame(path.stem, frame, origin, settings, folder=path.parent)
+
+
+def _existing(source: str | Path) -> Path:
+    path = Path(source)
+    if not os.path.exists(path):  # False also for a text that can be no path
+        raise InputError(f"there is no file or folder {str(path)!r}")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path} may not be read; change its permissions")
+    if path.is_file() and not path.stat().st_size:
+        raise InputError(f"{path} is empty")
+    return path
+
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"{path} cannot be read; give a folder of images, or a file in {', '.join(SUFFIXES)}")
+
+
+def _name(source: Any) -> str:
+    # what sentences call it
+    if isinstance(source, str | Path):
+        return str(source)
+    if _is_frame(source):
+        return "the table"
+    return "x" if _is_array(source) else f"the {type(source).__name__}"
+
+
+def _is_frame(source: Any) -> bool:
+    return hasattr(source, "iloc") and hasattr(source, "columns")
+
+
+def _is_array(source: Any) -> bool:
+    return isinstance(source, Tensor) or (
+        hasattr(source, "__array__") and hasattr(source, "shape") and not _is_frame(source)
+    )

@@ -1,0 +1,236 @@
+"""Figures as inline SVG that takes its colours and its font from the page around it."""
+
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Cells = Sequence[Sequence[str]]
+Box = tuple[float, float, float, float]  # left, bottom, width, height
+
+SERIES = 8  # colours that the page defines as --s0, --s1, …; then they come again with another dash
+DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.5, 1.5))
+MOST_NUMBERS, MOST_NAMES, MOST_DRAWN = (
+    12,
+    25,
+    250,
+)  # classes up to which a matrix has numbers, names, and is drawn at all
+SIDE = 260  # of a matrix, in pixels
+HEAT = (0.15, 0.39, 0.66)  # its opacity is the value: what is 0 looks like the page, light or dark
+STRONG = 0.75  # opacity above which numbers on it must be white
+LINK = re.compile(r"(?:^|url\()#(\w+)(?=\)|$)")  # to an id in the same drawing
+INK = "#010203"  # becomes the colour of the page's text
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,  # a class may be called $x$
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "font.size": 10.5,
+    "axes.labelsize": 10.5,
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "grid.color": INK,
+    "grid.alpha": 0.12,
+    "grid.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One quantity by epoch: a row per run, and points to mark as pairs of epoch and value; shares in 0 … 1."""
+
+    values: Floats  # (runs, epochs)
+    marks: Sequence[tuple[int, float]] = ()
+
+
+def colour(index: int) -> str:
+    """The name of a curve's colour in the page's style sheet."""
+    return f"var(--s{index % SERIES})"
+
+
+def dashes(index: int) -> tuple[float, ...]:
+    """How a curve is dashed, as SVG has it; nothing is a plain line."""
+    return DASHES[index // SERIES % len(DASHES)]
+
+
+def curves(name: str, title: str, drawn: Sequence[Curve], *, small: bool = False) -> str:
+    """Mean over runs with a band of ± std, in per cent by epoch; small ones share the range 0 … 100."""
+    size = (300, 200) if small else (380, 260)
+    with _figure(size) as figure:
+        axes = figure.add_axes(_box(size, left=30, bottom=40, right=8, top=8))
+        for index, curve in enumerate(drawn):
+            _draw(axes, index, curve)
+        if small:
+            axes.set(ylim=(-2, 102), yticks=range(0, 101, 25))
+        else:
+            axes.set_ylim(_range(drawn))
+            axes.yaxis.set_major_locator(MaxNLocator(5))
+        axes.set_xlabel("epoch")
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
+        axes.grid(visible=True, axis="y")
+        return _inline(figure, name, title)
+
+
+def _range(drawn: Sequence[Curve]) -> tuple[float, float] | None:
+    # Without the rise from chance and the fall where a stage begins, which would press all that matters together.
+    late = 100 * np.concatenate([curve.values[:, curve.values.shape[1] // 4 :].ravel() for curve in drawn])
+    late = late[np.isfinite(late)]
+    if not len(late):
+        return None
+    marks = [100 * value for curve in drawn for _, value in curve.marks if np.isfinite(value)]
+    low, high = min(np.percentile(late, 3), *marks, late.max()), max(late.max(), *marks, 0)
+    room = max(0.12 * (high - low), 1)
+    return max(low - room, -2), min(high + room, 102)
+
+
+def _draw(axes: Axes, index: int, curve: Curve) -> None:
+    runs = 100 * curve.values
+    epochs = np.arange(1, runs.shape[1] + 1)
+    middle = runs.mean(0)
+    marker = "o" if len(epochs) == 1 else ""
+    (line,) = axes.plot(epochs, middle, marker, color=_sentinel(index), linewidth=1.6, zorder=3)
+    if dashes(index):
+        line.set_dashes(dashes(index))
+    if len(runs) > 1:
+        std = runs.std(0, ddof=1)
+        axes.fill_between(epochs, middle - std, middle + std, color=_sentinel(index), alpha=0.1, linewidth=0)
+    if curve.marks:
+        x, y = zip(*((epoch + 1, 100 * value) for epoch, value in curve.marks), strict=True)
+        axes.plot(x, y, "o", markersize=4.5, markeredgewidth=0, color=_sentinel(index), alpha=0.9, zorder=4)
+
+
+def matrix(
+    name: str, title: str, shares: Floats, names: Sequence[str], *, axis: tuple[str, str], cells: Cells | None
+) -> str:
+    """A heat map of shares in 0 … 1, blank where nothing was counted; `axis` says what rows and columns are."""
+    classes = len(names)
+    labels = [shorten(each) for each in names] if classes <= MOST_NAMES else []
+    longest = max(map(len, labels), default=3)
+    left, bottom = 26 + 5.6 * longest, 42 if longest <= 3 else 26 + 5.6 * longest
+    size = (round(SIDE + left + 8), round(SIDE + bottom + 8))
+    with _figure(size) as figure:
+        axes = figure.add_axes(_box(size, left=left, bottom=bottom, right=8, top=8))
+        opacity = np.sqrt(np.nan_to_num(shares).clip(0, 1))
+        red, green, blue = (np.full_like(opacity, each) for each in HEAT)
+        axes.imshow(np.stack([red, green, blue, opacity], -1), interpolation="none", aspect="auto")
+        for i, row in enumerate(cells or ()):
+            for j, text in enumerate(row):
+                ink = "white" if opacity[i, j] > STRONG else INK
+                axes.text(j, i, text, ha="center", va="center", color=ink, fontsize=9.5 if classes > 8 else 11)
+        _name(axes, labels, classes)
+        axes.set_xlabel(axis[1])
+        axes.set_ylabel(axis[0], rotation_mode="anchor")
+        axes.yaxis.set_label_coords(-(left - 12) / SIDE, 0.5)
+        axes.xaxis.set_label_coords(0.5, -(bottom - 14) / SIDE)
+        axes.spines[:].set(visible=True, alpha=0.35)
+        return _inline(figure, name, title)
+
+
+def _name(axes: Axes, labels: Sequence[str], classes: int) -> None:
+    axes.tick_params(length=0)
+    if not labels:
+        ticks = sorted({0, *range(classes // 4, classes, max(classes // 4, 1)), classes - 1})
+        axes.set_xticks(ticks, [str(tick + 1) for tick in ticks])
+        axes.set_yticks(ticks, [str(tick + 1) for tick in ticks])
+        return
+    size = 10 if classes <= MOST_NUMBERS else 8.5
+    short = max(map(len, labels)) <= 3
+    turned: dict[str, Any] = {} if short else {"rotation": 90, "ha": "right", "va": "center", "rotation_mode": "anchor"}
+    axes.set_xticks(range(classes), labels, fontsize=size, **turned)
+    axes.set_yticks(range(classes), labels, fontsize=size)
+
+
+def reliability(name: str, title: str, bins: Floats) -> str:
+    """Accuracy by confidence, from rows, sum of confidence and number correct of each bin (bins, 3)."""
+    size = (260, 250)
+    rows, confidence, correct = bins[bins[:, 0] > 0].T
+    edges = np.arange(len(bins))[bins[:, 0] > 0] / len(bins)
+    with _figure(size) as figure:
+        axes = figure.add_axes(_box(size, left=42, bottom=40, right=10, top=8))
+        axes.plot([0, 100], [0, 100], color=INK, alpha=0.5, linewidth=0.9, dashes=(4, 3))
+        axes.bar(100 * edges, 100 * correct / rows, 100 / len(bins), align="edge", color=_sentinel(0), alpha=0.28)
+        axes.plot(
+            100 * confidence / rows, 100 * correct / rows, "o-", color=_sentinel(0), markersize=3.5, linewidth=1.2
+        )
+        axes.set(xlim=(0, 100), ylim=(0, 102), xticks=range(0, 101, 25), yticks=range(0, 101, 25))
+        axes.set_xlabel("confidence, %")
+        axes.set_ylabel("accuracy, %", rotation_mode="anchor")
+        return _inline(figure, name, title)
+
+
+def shorten(text: str, most: int = 14) -> str:
+    """A name that fits beside an axis, without what no font can show."""
+    plain = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return plain if len(plain) <= most else plain[: most - 1] + "…"
+
+
+@contextmanager
+def _figure(size: tuple[int, int]) -> Iterator[Figure]:
+    with mpl.rc_context(STYLE), warnings.catch_warnings(action="ignore"):  # of letters that its own font lacks
+        yield Figure(figsize=(size[0] / 72, size[1] / 72))
+
+
+def _box(size: tuple[int, int], *, left: float, bottom: float, right: float, top: float) -> Box:
+    # margins in pixels into the shares of the figure that matplotlib wants
+    width, height = size
+    return left / width, bottom / height, (width - left - right) / width, (height - bottom - top) / height
+
+
+def _sentinel(index: int) -> str:
+    return f"#0102f{index % SERIES}"
+
+
+def _inline(figure: Figure, name: str, title: str) -> str:
+    # An SVG element without declarations, links, or ids that another figure of the page might have.
+    text = StringIO()
+    with mpl.rc_context({"svg.hashsalt": name}):
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    drawing = ElementTree.fromstring(text.getvalue())
+    used = {found for element in drawing.iter() for value in element.attrib.values() for found in LINK.findall(value)}
+    for parent in list(drawing.iter()):
+        for child in [child for child in parent if _bare(child.tag) in ("metadata", "style")]:
+            parent.remove(child)
+    for element in drawing.iter():
+        element.tag = _bare(element.tag)
+        own = {_bare(key): value for key, value in element.attrib.items()}
+        element.attrib.clear()
+        element.attrib.update({key: _tidy(value, name) for key, value in own.items() if key != "id"})
+        if own.get("id") in used:
+            element.set("id", f"{name}-{own['id']}")
+    result = ElementTree.Element("svg", {"viewBox": drawing.attrib["viewBox"], "role": "img", "aria-label": title})
+    ElementTree.SubElement(result, "title").text = title
+    result.extend(drawing)
+    return ElementTree.tostring(result, encoding="unicode")
+
+
+def _bare(qualified: str) -> str:
+    return qualified.rpartition("}")[2]
+
+
+def _tidy(value: str, name: str) -> str:
+    value = LINK.sub(lambda found: found[0].replace("#", f"#{name}-"), value)
+    value = re.sub("#0102f([0-9a-f])", lambda found: colour(int(found[1], 16)), value).replace(INK, "currentColor")
+    value = re.sub(r"font-family:[^;]*;? ?", "", value)
+    return re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", value)

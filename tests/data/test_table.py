@@ -1,0 +1,140 @@
+import importlib.util
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from PIL import Image
+
+from labelnoise.config import Data
+from labelnoise.data import read, read_inputs
+from labelnoise.errors import InputError
+
+FRAME = pd.DataFrame({"name": ["u", "v", "w"], "a": [1, 2, 3], "truth": ["x", "x", "y"], "label": ["x", "y", "y"]})
+ALL = Data(true_label_column="truth", id_column="name")
+
+
+def test_label_truth_and_id_are_no_inputs():
+    data = read(FRAME, ALL)
+    assert [column["name"] for column in data.encoding["columns"]] == ["a"]
+    assert data.ids == ("u", "v", "w")
+    assert data.y_given.tolist() == [0, 1, 1]
+    assert data.y_true.tolist() == [0, 0, 1]
+
+
+def test_a_file_says_the_same_as_its_table(tmp_path):
+    FRAME.to_csv(tmp_path / "t.csv", index=False)
+    data, other = read(FRAME, ALL), read(tmp_path / "t.csv", ALL)
+    assert data.fingerprint == other.fingerprint
+    assert data.encoding == other.encoding
+
+
+def test_labels_of_a_file_are_taken_as_they_are_written(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,01\n2,1\n3,2\n")
+    assert read(tmp_path / "t.csv", Data(label_column="y")).classes == ("01", "1", "2")
+
+
+def test_columns_that_are_dropped_are_no_inputs():
+    data = read(FRAME, Data(drop=("name", "truth")))
+    assert [column["name"] for column in data.encoding["columns"]] == ["a"]
+
+
+def test_rows_are_numbered_as_in_the_table_even_if_some_have_no_label():
+    data = read(FRAME.assign(label=["x", None, "y"]))
+    assert data.ids == ("0", "2")
+    assert data.notes == ("1 row without a label is left out",)
+
+
+def test_rows_without_a_label_count_towards_the_mean():
+    data = read(FRAME.assign(label=["x", "y", None]), Data(drop=("name", "truth")))
+    assert data.encoding["columns"][0]["mean"] == 2
+
+
+def test_a_column_without_a_name_is_left_out_with_a_note(tmp_path):
+    FRAME.to_csv(tmp_path / "t.csv")
+    data = read(tmp_path / "t.csv", ALL)
+    assert data.notes == ("column 1 is left out: it has no name",)
+    assert data.shape == (1,)
+
+
+def test_columns_may_be_called_by_numbers():
+    data = read(pd.DataFrame([[1, 5, "x"], [2, 5, "y"]]), Data(label_column="2"))
+    assert data.notes == ("column '1' is left out: it is always 5",)
+
+
+def test_nullable_columns_are_read_as_others():
+    frame = pd.DataFrame({"i": pd.array([1, None, 3], "Int64"), "b": pd.array([True, False, True], "boolean")})
+    data = read(frame, y=["u", "v", "u"])
+    assert [column["kind"] for column in data.encoding["columns"]] == ["number", "boolean"]
+    assert data.notes == ("column 'i': 1 missing value is filled with the median 2",)
+
+
+def test_a_table_without_rows_is_refused():
+    with pytest.raises(InputError, match=r"^the table has no rows$"):
+        read(FRAME[:0])
+
+
+def save_images(folder):
+    pixels = np.arange(32, dtype=np.uint8).reshape(2, 4, 4)
+    (folder / "deep").mkdir()
+    for name, values in zip(("1.png", "deep/2.PNG"), pixels, strict=True):
+        Image.fromarray(values).save(folder / name)
+    return torch.from_numpy(pixels)[:, None]
+
+
+@pytest.mark.parametrize(("column", "setting"), [("path", ""), ("file", "file")])
+def test_images_are_listed_by_a_column(column, setting, tmp_path):
+    pixels = save_images(tmp_path)
+    (tmp_path / "t.csv").write_text(f"{column},label,taken\n1.png,x,2001\ndeep/2.PNG,y,2002\n")
+    data = read(tmp_path / "t.csv", Data(image_column=setting))
+    assert torch.equal(data.x, pixels)
+    assert data.notes == ("the inputs are images; left out: 'taken'",)
+    assert torch.equal(read_inputs(tmp_path / "t.csv", data.encoding, Data(image_column=setting)).x, pixels)
+
+
+def test_paths_of_images_may_leave_the_folder_of_the_table(tmp_path):
+    save_images(tmp_path)
+    (tmp_path / "deep" / "t.csv").write_text("path,label\n../1.png,x\n2.PNG,y\n")
+    assert read(tmp_path / "deep" / "t.csv").shape == (1, 4, 4)
+
+
+def test_a_column_called_path_that_names_no_images_is_an_input():
+    data = read(FRAME.assign(path=["/a", "/b", "/a"]), Data(drop=("name", "truth")))
+    assert data.encoding["columns"][1]["values"] == ["/a", "/b"]
+
+
+def test_parquet_without_its_library_says_what_to_install(tmp_path, monkeypatch):
+    def missing(_):
+        raise ImportError("no pyarrow")
+
+    monkeypatch.setattr(pd, "read_parquet", missing)
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError, match=r't\.parquet: Parquet files need pyarrow; pip install "labelnoise\[hub\]"$'):
+        read(tmp_path / "t.parquet")
+
+
+def test_parquet_is_read_as_its_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(pd, "read_parquet", lambda _: FRAME)
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    assert read(tmp_path / "t.parquet", ALL).fingerprint == read(FRAME, ALL).fingerprint
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError])
+def test_damaged_parquet_is_refused(error, tmp_path, monkeypatch):
+    def damaged(_):
+        raise error("Couldn't deserialize thrift")
+
+    monkeypatch.setattr(pd, "read_parquet", damaged)
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError, match=r"t\.parquet is damaged or no Parquet file; write it again$"):
+        read(tmp_path / "t.parquet")
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="pyarrow is not installed")
+def test_real_parquet_is_read_and_refused_when_cut(tmp_path):
+    path = tmp_path / "t.parquet"
+    FRAME.to_parquet(path)
+    assert read(path, ALL).fingerprint == read(FRAME, ALL).fingerprint
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match="is damaged or no Parquet file"):
+        read(path)

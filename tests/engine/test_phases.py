@@ -1,0 +1,53 @@
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelnoise.engine.phases import phases
+from labelnoise.errors import InputError
+from labelnoise.methods.base import Method, Stage
+from labelnoise.methods.ce import CE
+
+
+@dataclass(frozen=True)
+class Shares(Method):
+    """Stages with these shares of the epochs."""
+
+    shares: tuple[float, ...] = (1.0,)
+
+    def stages(self):
+        return tuple(Stage(str(i), share, CE()) for i, share in enumerate(self.shares))
+
+
+@pytest.mark.parametrize(
+    ("shares", "epochs", "ends"),
+    [
+        ((1.0,), 7, [7]),
+        ((0.3, 0.3, 0.4), 10, [3, 6, 10]),
+        ((0.3, 0.7), 60, [18, 60]),
+        ((0.01, 0.99), 10, [1, 10]),
+        ((0.99, 0.01), 10, [9, 10]),
+        ((0.98, 0.01, 0.01), 3, [1, 2, 3]),
+    ],
+)
+def test_shares_become_epochs(shares, epochs, ends):
+    found = phases(Shares(shares), epochs)
+    assert [phase.end for phase in found] == ends
+    assert [phase.first for phase in found] == [0, *ends[:-1]]
+    assert [phase.stage.name for phase in found] == [str(i) for i in range(len(shares))]
+
+
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=6), st.integers(0, 60))
+def test_every_stage_has_an_epoch_and_none_is_lost(raw, more):
+    shares = tuple(share / sum(raw) for share in raw)
+    epochs = len(shares) + more
+    found = phases(Shares(shares), epochs)
+    lengths = [phase.end - phase.first for phase in found]
+    assert min(lengths) >= 1
+    assert sum(lengths) == epochs
+
+
+def test_fewer_epochs_than_stages_are_refused():
+    with pytest.raises(InputError, match="epochs is 2, but each of the 3 stages of 'Shares' needs one; give more"):
+        phases(Shares((0.3, 0.3, 0.4)), 2)

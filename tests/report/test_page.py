@@ -1,0 +1,304 @@
+import os
+import re
+import shutil
+from html.parser import HTMLParser
+from statistics import mean, stdev
+
+import numpy as np
+import pytest
+import torch
+
+from labelnoise.config import digest
+from labelnoise.engine import checkpoint
+from labelnoise.metrics import ece
+from labelnoise.report.page import calibration_error, page, write_page
+from labelnoise.report.summary import summarise
+from labelnoise.results.select import NoisyValidation
+
+SCRIPT = "<script>alert(1)</script>"
+NASTY = (SCRIPT, '"><img src=x onerror=alert(1)>', "$x$", "a & b", "x\x00\x1by", "\ud800", "שלום", "🦊", "long " * 60)
+SMALL = ("ce", "gce", "forward")
+VOID = {"meta", "link", "img", "br", "path", "use", "line", "image", "rect"}
+
+
+def named(method, **settings):
+    return {"name": method, "settings": settings}
+
+
+class Reader(HTMLParser):
+    """Collects ids, references, figures and the cells of the first table, and checks that elements nest."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.ids, self.references, self.tags, self.cells, self.text = [], [], [], [], [], []
+        self.feed(html)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+        self.references += [value for name, value in attrs if name in ("href", "src", "xlink:href", "action")]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag in ("th", "td"):
+            self.cells.append("")
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if {"th", "td"} & {*self.open}:
+            self.cells[-1] += data
+
+
+def small(fabricate, **settings):
+    return fabricate(**{"methods": [named(name) for name in SMALL], "epochs": 6} | settings)
+
+
+@pytest.mark.parametrize("truth", ["known", "added", "unknown"])
+def test_the_table_has_mean_and_spread_of_every_method(fabricate, truth):
+    store = small(fabricate, truth=truth)
+    measure = "test/accuracy_given" if truth == "unknown" else "test/accuracy_true"
+    cells = Reader(page(store)).cells
+    for name in SMALL:
+        runs = [run.records for run in store.runs().values() if run.config["method"]["name"] == name]
+        last = [100 * records[-1].measures[measure] for records in runs]
+        chosen = [
+            100 * max(records, key=lambda r: r.measures["validation/score"]).measures[measure] for records in runs
+        ]
+        best = [100 * max(record.measures[measure] for record in records) for records in runs]
+        place = next(i for i, cell in enumerate(cells) if cell.split() and cell.split()[0] == name)
+        figures = [f"{mean(each):.1f} ± {stdev(each):.1f}" for each in (last, chosen, best)]
+        assert [cell.strip() for cell in cells[place + 1 : place + 5]] == ["3", *figures]
+
+
+def test_marked_figures_are_bold(fabricate):
+    store = small(fabricate)
+    marked = sum(mark for row in summarise(store).rows for mark in row.not_worse.values())
+    assert marked
+    assert page(store).count("<td><strong>") == marked
+
+
+@pytest.mark.parametrize(
+    ("truth", "reference"),
+    [
+        ("known", "Test accuracy in % against true labels"),
+        ("unknown", "Test accuracy in % against given labels"),
+        ("added", "Test accuracy in % against the labels of the file, to which noise was added"),
+    ],
+)
+def test_it_says_what_accuracy_is_measured_against(fabricate, truth, reference):
+    assert reference in page(small(fabricate, truth=truth))
+
+
+def test_the_calibration_error_from_bins_is_that_of_the_predictions():
+    rng = np.random.default_rng(0)
+    probs, y = rng.dirichlet(np.ones(4), 500), rng.integers(0, 4, 500)
+    confidence, correct = probs.max(1), probs.argmax(1) == y
+    place = np.ceil(confidence * 15).astype(int) - 1
+    bins = np.array([[(m := place == b).sum(), confidence[m].sum(), correct[m].sum()] for b in range(15)], dtype=float)
+    assert calibration_error(bins) == pytest.approx(float(ece(probs, y)), abs=1e-12)
+
+
+def test_nothing_from_the_data_becomes_markup(fabricate):
+    methods = [named("ce"), named("gce", q=SCRIPT), named("gce", q="'\"><b>")]
+    html = page(small(fabricate, methods=methods, classes=NASTY, name=SCRIPT, notes=[SCRIPT, "</style>"]))
+    tags = Reader(html).tags
+    assert not {"script", "img", "b"} & {*tags}
+    assert tags.count("style") == html.count("</style>") == 1
+    assert "&lt;script&gt;" in html
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f]", html)
+    html.encode()
+
+
+@pytest.mark.parametrize("truth", ["known", "unknown"])
+def test_the_page_refers_to_nothing_outside_itself(fabricate, truth):
+    html = page(small(fabricate, truth=truth))
+    assert "//" not in re.sub(r"data:image/png;base64,[\sA-Za-z0-9+/=]+", "", html)
+    read = Reader(html)
+    assert {reference[:5] for reference in read.references if not reference.startswith("#")} == {"data:"}
+    assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in html
+
+
+def test_ids_are_unique_and_references_find_them(fabricate):
+    html = page(small(fabricate))
+    read = Reader(html)
+    assert len(read.ids) == len({*read.ids})
+    inside = {reference[1:] for reference in read.references if reference.startswith("#")}
+    assert inside | {*re.findall(r"url\(#([^)]+)\)", html)} <= {*read.ids}
+
+
+def test_the_same_folder_gives_the_same_bytes(fabricate):
+    store = small(fabricate)
+    assert page(store) == page(store)
+
+
+def test_it_is_written_whole_and_leaves_no_draft(fabricate, tmp_path):
+    store = small(fabricate, epochs=2)
+    write_page(store, tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page(store)
+    assert {path.name for path in tmp_path.iterdir()} == {"results", "report.html"}
+
+
+def test_a_page_of_six_methods_and_forty_epochs_is_small(fabricate):
+    assert len(page(fabricate()).encode()) < 1_000_000
+
+
+def test_sections_depend_on_what_is_known(fabricate):
+    known = page(small(fabricate, truth="known"))
+    unknown = page(small(fabricate, truth="unknown", folder="unknown"))
+    assert "wrong labels: memorised" in known
+    assert "Realised:" in known
+    assert "wrong labels: memorised" not in unknown
+    assert "Realised:" not in unknown
+    assert "validation part, as labelled" in unknown
+    assert "As forward has it" in unknown
+
+
+def test_many_classes_are_drawn_with_a_list_of_the_most_confused(fabricate):
+    classes = [f"thing {i}" for i in range(100)]
+    store = small(fabricate, methods=[named("ce")], seeds=2, classes=classes)
+    counts = sum(run.details["test_confusion"] for run in store.runs().values()).numpy()
+    counts[np.diag_indices(100)] = 0
+    html = page(store)
+    pairs = re.findall(r"<li>thing (\d+) taken for thing (\d+): (\d+) of", html)
+    assert [int(n) for _, _, n in pairs] == sorted(counts.ravel().astype(int), reverse=True)[:10]
+    assert all(counts[int(i), int(j)] == int(n) for i, j, n in pairs)
+
+
+@pytest.mark.parametrize("classes", [("no", "yes"), tuple("abcdefghijklm"), tuple(map(str, range(300)))])
+def test_any_number_of_classes_has_a_page(fabricate, classes):
+    assert "</html>" in page(small(fabricate, methods=[named("ce")], seeds=1, classes=classes))
+
+
+def test_a_search_shows_its_trials_with_their_scores(fabricate):
+    methods = [named("gce", q=q) for q in (0.25, 0.5, 0.75)]
+    trials = [digest([method, 0]) for method in methods]
+    searches = {"gce": {"trials": trials, "chosen": trials[1]}}
+    store = small(fabricate, methods=methods, seeds=1, searches=searches)
+    cells = [" ".join(cell.split()) for cell in Reader(page(store)).cells]
+    for q, trial in zip((0.25, 0.5, 0.75), trials, strict=True):
+        score = NoisyValidation().pick(store.runs()[trial].records).measures["validation/score"]
+        place = cells.index(f"q={q} chosen" if q == 0.5 else f"q={q}")
+        assert cells[place + 1] == f"{100 * score:.1f}"
+
+
+def test_the_answer_names_the_chosen_method_and_plain_cross_entropy(fabricate):
+    store = small(fabricate)
+    summary = summarise(store)
+    text = "".join(Reader(page(store)).text).replace("\u00a0", " ")
+    assert f"would choose {summary.winner}: {100 * mean(summary.best.accuracies['selected']):.1f} ±" in text
+    assert "Plain cross-entropy (ce) reaches" in text
+
+
+def test_how_to_get_the_same_again_is_quoted_for_a_shell(fabricate):
+    store = small(fabricate, epochs=2, folder="my runs")
+    text = "".join(Reader(page(store)).text)
+    assert f"labelnoise train --config '{store.folder}/config.yaml' --out NEW_FOLDER" in text
+    assert f"labelnoise report '{store.folder}'" in text
+
+
+def test_without_finished_runs_there_is_a_page_that_says_so(fabricate):
+    assert "nothing to compare yet" in page(fabricate([]))
+    failed = [(name, 0) for name in SMALL]
+    assert "nothing to compare yet" in page(small(fabricate, seeds=1, failed=failed, folder="failed"))
+
+
+def test_without_details_the_rest_is_shown(fabricate):
+    store = small(fabricate)
+    for path in store.folder.glob("*/details.safetensors"):
+        path.unlink()
+    html = page(store)
+    assert "Accuracy by epoch" in html
+    assert "Are probabilities to be trusted" not in html
+
+
+def test_a_class_without_predictions_has_an_empty_row(fabricate):
+    store = small(fabricate, methods=[named("ce")], seeds=1)
+    path = next(store.folder.glob("*/details.safetensors"))
+    tensors, facts = checkpoint.load(path)
+    tensors["validation_counts"][:, 3] = torch.zeros(10)
+    checkpoint.save(path, tensors, facts)
+    assert "nan" not in page(store).lower()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, (shutil.which(name) for name in found if name)), None)
+    if path is None:
+        pytest.skip("no Chromium on PATH")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser, fabricate, tmp_path):
+    """A function that writes a page and opens it, with what the browser complained of and asked for."""
+    contexts = []
+
+    def open_page(store, width=1280, scheme="light"):
+        path = tmp_path / "report.html"
+        write_page(store, path)
+        contexts.append(browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme))
+        tab = contexts[-1].new_page()
+        complaints, requests = [], []
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.on("request", lambda request: requests.append(request.url))
+        tab.goto(path.as_uri())
+        return tab, complaints, {url for url in requests if not url.startswith("data:")} - {path.as_uri()}
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+BOXES = "[...document.querySelectorAll('figure svg')].map(e => e.getBoundingClientRect().toJSON())"
+COLOURS = "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+SPILT = """[...document.querySelectorAll('figure svg text')].filter(text => {
+  const svg = text.closest('svg');
+  const a = text.getBoundingClientRect(), b = svg.getBoundingClientRect();
+  return a.left < b.left - 2 || a.right > b.right + 2 || a.top < b.top - 2 || a.bottom > b.bottom + 2;
+}).map(text => text.textContent)"""
+
+
+def luminance(colour):
+    """Relative luminance of `rgb(r, g, b)`, as WCAG defines it."""
+    channels = np.array([int(part) for part in re.findall(r"\d+", colour)[:3]]) / 255
+    linear = np.where(channels <= 0.03928, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("classes", [tuple("0123456789"), NASTY], ids=["digits", "nasty"])
+def test_in_a_browser_every_figure_is_seen_and_nothing_is_asked_for(opened, fabricate, width, classes):
+    tab, complaints, requests = opened(small(fabricate, classes=classes, name="x" * 200, notes=["y" * 300]), width)
+    boxes = tab.evaluate(BOXES)
+    assert len(boxes) >= 2 + 3 + 3 + 3 + 1  # curves, training, matrices, calibration, confusion
+    assert all(box["width"] > 100 and box["height"] > 100 for box in boxes)
+    assert all(box["left"] >= 0 and box["right"] <= width for box in boxes)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.evaluate(SPILT) == []
+    assert complaints == []
+    assert requests == set()
+
+
+def test_in_a_browser_light_is_light_and_dark_is_dark(opened, fabricate):
+    store = small(fabricate, epochs=2)
+    contrast = {}
+    for scheme in ("light", "dark"):
+        ink, ground = (luminance(each) for each in opened(store, scheme=scheme)[0].evaluate(COLOURS))
+        contrast[scheme] = (ground + 0.05) / (ink + 0.05)
+    assert contrast["light"] > 7
+    assert 1 / contrast["dark"] > 7

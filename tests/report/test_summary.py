@@ -1,0 +1,162 @@
+from math import sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind
+
+from labelnoise.config import digest
+from labelnoise.report.summary import significant, summarise
+
+ACCURACIES = {  # method -> seed -> test accuracy per epoch
+    "gce": [[0.5, 0.875, 0.75], [0.25, 0.5, 0.625]],
+    "ce": [[0.375, 0.25, 0.125], [0.5, 0.75, 0.25]],
+}
+SCORES = {"gce": [0.2, 0.4, 0.3], "ce": [0.3, 0.5, 0.4]}  # on noisy validation, so that the second epoch is selected
+HISTORIES = {
+    (method, seed): [
+        {"test/accuracy_true": value, "validation/score": score}
+        for value, score in zip(run, SCORES[method], strict=True)
+    ]
+    for method, runs in ACCURACIES.items()
+    for seed, run in enumerate(runs)
+}
+
+
+def named(method, **settings):
+    return {"name": method, "settings": settings}
+
+
+def one_epoch(**values):
+    """Histories of one epoch: method -> test accuracy per seed; the score is the same."""
+    return {
+        (method, seed): [{"test/accuracy_true": value, "validation/score": value}]
+        for method, runs in values.items()
+        for seed, value in enumerate(runs)
+    }
+
+
+def marks(fabricate, rule="selected", **values):
+    seeds = len(next(iter(values.values())))
+    store = fabricate([named(method) for method in values], seeds=seeds, histories=one_epoch(**values))
+    return {row.label: row.not_worse[rule] for row in summarise(store).rows}
+
+
+def test_rows_have_all_three_figures_ordered_by_seed(fabricate):
+    rows = summarise(fabricate([named("gce"), named("ce")], seeds=2, histories=HISTORIES)).rows
+    assert [(row.label, row.runs, row.failed) for row in rows] == [("gce", 2, 0), ("ce", 2, 0)]
+    for row in rows:
+        runs = np.array(ACCURACIES[row.method])
+        expected = {"last": runs[:, -1], "selected": runs[:, 1], "oracle": runs.max(1)}
+        assert row.accuracies == {rule: values.tolist() for rule, values in expected.items()}
+        assert row.scores == [max(SCORES[row.method])] * 2
+
+
+def test_the_winner_has_the_highest_score_on_noisy_validation_and_not_on_test(fabricate):
+    summary = summarise(fabricate([named("gce"), named("ce")], seeds=2, histories=HISTORIES))
+    assert summary.winner == "ce"
+    assert summary.best is summary.rows[1]
+    assert any("would choose ce" in note and "50.0 %" in note for note in summary.notes)
+
+
+def test_failed_runs_are_counted_and_left_out(fabricate):
+    failed = [("gce", 0), ("ce", 0), ("ce", 1)]
+    summary = summarise(fabricate([named("gce"), named("ce")], seeds=2, histories=HISTORIES, failed=failed))
+    assert [(row.runs, row.failed) for row in summary.rows] == [(1, 1), (0, 2)]
+    assert summary.rows[0].accuracies["last"] == [0.625]
+    assert summary.rows[1].accuracies["last"] == []
+    assert any(note.startswith("3 runs have failed") for note in summary.notes)
+
+
+def test_without_a_finished_run_nobody_wins(fabricate):
+    assert summarise(fabricate([])).winner is None
+    assert summarise(fabricate([named("ce")], seeds=1, failed=[("ce", 0)], folder="failed")).winner is None
+
+
+def test_only_the_named_runs_are_counted(fabricate):
+    store = fabricate([named("gce"), named("ce")], seeds=2, histories=HISTORIES)
+    rows = summarise(store, only={digest([named("ce"), 1])}).rows
+    assert [(row.label, row.accuracies["last"]) for row in rows] == [("ce", [0.25])]
+
+
+def test_settings_of_one_method_are_told_apart_by_what_differs(fabricate):
+    methods = [named("gce", q=0.5, k=0.0), named("gce", q=0.7, k=0.0), named("ce")]
+    assert [row.label for row in summarise(fabricate(methods)).rows] == ["gce (q=0.5)", "gce (q=0.7)", "ce"]
+
+
+def test_settings_that_look_alike_in_short_are_written_in_full(fabricate):
+    near = [0.1234561, 0.1234562]
+    labels = [row.label for row in summarise(fabricate([named("gce", q=q) for q in near])).rows]
+    assert [float(label.removeprefix("gce (q=").removesuffix(")")) for label in labels] == near
+
+
+def test_a_search_leaves_one_row_with_the_values_it_chose(fabricate):
+    methods = [named("gce", q=0.25, k=1.0), named("gce", q=0.5, k=1.0), named("ce")]
+    trials = [digest([method, 0]) for method in methods[:2]]
+    store = fabricate(methods, seeds=1, searches={"gce": {"trials": trials, "chosen": trials[1]}})
+    assert [row.label for row in summarise(store).rows] == ["gce (q=0.5)", "ce"]
+
+
+@pytest.mark.parametrize(("gap", "differ"), [(0.060, False), (0.0608, False), (0.0609, True), (0.2, True)])
+def test_two_runs_each_differ_where_the_closed_form_of_two_degrees_of_freedom_says_so(gap, differ):
+    first, second = [0.5, 0.52], [0.5 + gap, 0.52 + gap]
+    t = gap / (0.01 * sqrt(2))  # pooled variance 0.01² · 2, two runs each
+    assert (1 - t / sqrt(2 + t * t) < 0.05) == differ
+    assert significant(first, second) == differ
+
+
+@pytest.mark.parametrize(("first", "second", "differ"), [([0.9] * 3, [0.9] * 3, False), ([0.9] * 3, [0.8] * 3, True)])
+def test_groups_without_spread_differ_where_their_values_do(first, second, differ):
+    assert significant(first, second) == differ
+
+
+def test_marked_are_those_not_significantly_worse_than_the_best(fabricate):
+    values = {"ce": [0.80, 0.82, 0.81], "gce": [0.90, 0.93, 0.91], "mixup": [0.88, 0.92, 0.90]}
+    p = {name: ttest_ind(values[name], values["gce"], equal_var=True).pvalue for name in ("ce", "mixup")}
+    assert p["ce"] < 0.05 < p["mixup"]
+    assert marks(fabricate, **values) == {"ce": False, "gce": True, "mixup": True}
+
+
+def test_the_test_pools_the_variances(fabricate):
+    values = {"ce": [0.70, 0.90, 0.71, 0.72], "gce": [0.90, 0.90, 0.91, 0.90]}
+    pooled = ttest_ind(values["ce"], values["gce"], equal_var=True).pvalue
+    welch = ttest_ind(values["ce"], values["gce"], equal_var=False).pvalue
+    assert pooled < 0.05 < welch
+    assert marks(fabricate, **values) == {"ce": False, "gce": True}
+
+
+def test_with_one_run_each_nothing_is_marked_and_it_is_said(fabricate):
+    summary = summarise(fabricate([named("ce"), named("gce")], seeds=1))
+    assert not any(mark for row in summary.rows for mark in row.not_worse.values())
+    assert any(note.startswith("Nothing is marked") for note in summary.notes)
+
+
+def test_a_method_with_one_run_left_is_not_tested_and_that_is_said(fabricate):
+    values = {"ce": [0.5, 0.52], "gce": [0.6, 0.62], "mixup": [0.99, 0.99]}
+    histories = one_epoch(**values)
+    store = fabricate([named(name) for name in values], seeds=2, histories=histories, failed=[("mixup", 1)])
+    summary = summarise(store)
+    assert [row.not_worse["last"] for row in summary.rows] == [False, True, False]
+    assert "Not tested, for want of a second run: mixup." in summary.notes
+
+
+@pytest.mark.parametrize(
+    ("truth", "reference"),
+    [
+        ("known", "true labels"),
+        ("unknown", "given labels"),
+        ("added", "the labels of the file, to which noise was added"),
+    ],
+)
+def test_it_says_which_labels_accuracies_are_against(fabricate, truth, reference):
+    summary = summarise(fabricate(truth=truth, epochs=2))
+    assert summary.reference == reference
+    assert any("partly wrong themselves" in note for note in summary.notes) == (truth == "unknown")
+
+
+def test_the_realised_noise_rate_is_the_mean_over_runs(fabricate):
+    assert summarise(fabricate(epochs=2)).noise_rate == "40.5 % of the training labels are wrong"
+
+
+def test_an_unknown_noise_rate_is_said_to_be_unknown(fabricate):
+    summary = summarise(fabricate(truth="unknown", name="wine.csv", epochs=2))
+    assert (summary.title, summary.noise_rate) == ("wine.csv", "noise rate unknown")

@@ -1,0 +1,118 @@
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from labelnoise.comparing import Silent
+from labelnoise.config import Data, Job, Named, Optimiser, Train
+from labelnoise.data import Dataset
+from labelnoise.engine import checkpoint
+from labelnoise.errors import InputError
+from labelnoise.results.model import Model, Prediction, write_csv
+from labelnoise.results.select import NoisyValidation
+from labelnoise.sweep.compare import run_job
+from labelnoise.sweep.run import prepare
+
+JOB = Job(
+    data=Data("clouds"),
+    noise="none",
+    seeds=2,
+    train=Train(epochs=3, batch=32, optimiser=Optimiser(lr=0.05)),
+    net=Named("mlp", {"widths": "8"}),
+)
+ENCODING = {"kind": "array", "shape": [3]}
+
+
+def clouds(seed):
+    y = torch.arange(120) % 3
+    x = 2 * torch.eye(3)[y] + torch.randn(120, 3, generator=torch.Generator().manual_seed(0))
+    y_given = torch.where(torch.arange(120) % 7 == 0, (y + 1) % 3, y)
+    return Dataset("clouds", x, y_given, y, ("ant", "bee", "cat"), encoding=ENCODING)
+
+
+def trained(tmp_path, *methods, executor=None):
+    job = replace(JOB, methods=tuple(map(Named, methods)))
+    settings = {"device": torch.device("cpu"), "executor": executor, "display": Silent()}
+    return run_job(job, clouds, out=tmp_path / "out", **settings)
+
+
+@pytest.fixture
+def raw_inputs(monkeypatch):
+    """Rows as they are, whatever the encoding."""
+
+    def read(source, encoding, settings):
+        assert encoding == ENCODING
+        return Inputs(source, tuple(map(str, range(len(source)))), ())
+
+    from labelnoise.data.own import Inputs
+
+    monkeypatch.setattr("labelnoise.results.model.read_inputs", read)
+
+
+@pytest.mark.parametrize("executor", ["streams", "packed"])
+@pytest.mark.parametrize("method", ["ce", "co_teaching", "forward", "heteroscedastic", "t_revision"])
+def test_a_loaded_model_predicts_what_the_selected_epoch_did(tmp_path, raw_inputs, method, executor):
+    outcome = trained(tmp_path, method, executor=executor)
+    (journal,) = {run.pack.folder: run.pack for run in outcome.store.runs().values()}.values()
+    model = Model.load(journal.model)
+    (run,) = (each for each in journal.runs() if each.config["seed"] == model.config.seed)
+    task = prepare(model.config, clouds)
+    x, y = (part[task.splits.test] for part in (task.dataset.x, task.dataset.y_true))
+    probs = model.predict(x).probs
+    chosen = NoisyValidation().pick(run.records).measures
+    assert (probs.argmax(1) == y.numpy()).mean() == pytest.approx(chosen["test/accuracy_true"])
+    nll = -np.log(probs[np.arange(len(y)), y.numpy()]).mean()
+    assert nll == pytest.approx(chosen["test/nll_true"], rel=1e-4)
+
+
+def test_a_prediction_names_the_most_probable_class(tmp_path, raw_inputs):
+    outcome = trained(tmp_path, "ce")
+    (path,) = outcome.store.folder.glob("ce-*/model.safetensors")
+    prediction = Model.load(path).predict(6 * torch.eye(3))
+    assert prediction.labels == ["ant", "bee", "cat"]
+    assert prediction.probs.sum(1) == pytest.approx(np.ones(3), abs=1e-6)
+
+
+def test_images_are_scaled_as_in_training(tmp_path):
+    images = torch.randint(0, 256, (60, 1, 4, 4), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    data = Dataset(
+        "images", images, torch.arange(60) % 2, None, ("a", "b"), encoding={"kind": "array", "shape": [1, 4, 4]}
+    )
+    job = replace(JOB, methods=(Named("ce"),), seeds=1)
+    run_job(job, lambda _: data, out=tmp_path, device=torch.device("cpu"), executor=None, display=Silent())
+    (path,) = tmp_path.glob("ce-*/model.safetensors")
+    model = Model.load(path)
+    whole = model._lane.log_probs(images.float() / 255).exp()
+    assert np.abs(model.predict(images.numpy()).probs - whole.numpy()).max() < 1e-6
+
+
+def test_a_model_that_is_not_there_is_named(tmp_path):
+    for path in (tmp_path / "no.safetensors", tmp_path):
+        with pytest.raises(InputError, match=r"there is no model .*safetensors; `labelnoise train` writes one"):
+            Model.load(path)
+
+
+def test_a_file_that_is_no_model_is_refused(tmp_path):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(b"nonsense")
+    with pytest.raises(InputError, match=r"model\.safetensors cannot be read .*; it is no model of labelnoise"):
+        Model.load(path)
+    checkpoint.save(path, {"x": torch.zeros(1)}, {"format": 99})
+    with pytest.raises(InputError, match="has format 99, but this version reads format 1"):
+        Model.load(path)
+
+
+def test_a_csv_has_a_row_for_each_input(tmp_path):
+    probs = np.array([[0.25, 0.75], [0.9, 0.1]], dtype=np.float32)
+    path = tmp_path / "out.csv"
+    write_csv(Prediction(("a, b", "7"), ("ant", 'bee "x"'), probs, ()), path)
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [
+        ["id", "predicted", "p(ant)", 'p(bee "x")'],
+        ["a, b", 'bee "x"', "0.25", "0.75"],
+        ["7", "ant", "0.9", "0.1"],
+    ]
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]

@@ -1,0 +1,16 @@
+import torch
+
+from labelnoise.transition.revision import Revision
+
+T = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]])
+
+
+def test_a_fresh_revision_leaves_the_matrix_as_it_is():
+    torch.testing.assert_close(Revision(3)(T), T)
+
+
+def test_the_correction_is_added_and_rows_are_scaled_back_to_distributions():
+    revision = Revision(3)
+    revision.delta.data[0] = torch.tensor([-0.9, 0.2, 0.0])  # |-0.2|, 0.4, 0.1
+    torch.testing.assert_close(revision(T)[0], torch.tensor([2 / 7, 4 / 7, 1 / 7]))
+    torch.testing.assert_close(revision(T)[1:], T[1:])
