@@ -100,7 +100,7 @@ def test_commands_and_options_in_the_documents_exist(page):
 
 def test_the_readme_shows_the_commands():
     shown = {words[0] for words in commands(PAGES["README.md"].read_text())}
-    assert {"train", "list", "check"} <= shown
+    assert {"train", "predict", "list", "check"} <= shown
 
 
 def test_the_code_in_the_readme_runs():

@@ -160,3 +160,16 @@ def test_the_realised_noise_rate_is_the_mean_over_runs(fabricate):
 def test_an_unknown_noise_rate_is_said_to_be_unknown(fabricate):
     summary = summarise(fabricate(truth="unknown", name="wine.csv", epochs=2))
     assert (summary.title, summary.noise_rate) == ("wine.csv", "noise rate unknown")
+
+
+def test_a_small_validation_part_is_said_to_be_a_weak_judge(fabricate):
+    notes = summarise(fabricate()).notes
+    weak = "The validation part has only 180 rows: in one run a difference of less than about 7 points there may be chance."
+    assert weak in notes  # 100 / sqrt(180) = 7.45
+
+
+def test_a_large_validation_part_is_not_remarked_on(fabricate):
+    store = fabricate()
+    facts = store.folder / "config.json"
+    facts.write_text(facts.read_text().replace('"validation": 180', '"validation": 500'))
+    assert not any("validation part has only" in note for note in summarise(store).notes)

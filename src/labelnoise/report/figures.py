@@ -81,7 +81,7 @@ def curves(name: str, title: str, drawn: Sequence[Curve], *, small: bool = False
     with _figure(size) as figure:
         axes = figure.add_axes(_box(size, left=30, bottom=40, right=8, top=8))
         for index, curve in enumerate(drawn):
-            _draw(axes, index, curve)
+            _draw(axes, index, curve, shade=0.1 if len(drawn) <= 3 else 0.05)  # many bands hide the lines
         if small:
             axes.set(ylim=(-2, 102), yticks=range(0, 101, 25))
         else:
@@ -105,7 +105,7 @@ def _range(drawn: Sequence[Curve]) -> tuple[float, float] | None:
     return max(low - room, -2), min(high + room, 102)
 
 
-def _draw(axes: Axes, index: int, curve: Curve) -> None:
+def _draw(axes: Axes, index: int, curve: Curve, shade: float) -> None:
     runs = 100 * curve.values
     epochs = np.arange(1, runs.shape[1] + 1)
     middle = runs.mean(0)
@@ -115,7 +115,7 @@ def _draw(axes: Axes, index: int, curve: Curve) -> None:
         line.set_dashes(dashes(index))
     if len(runs) > 1:
         std = runs.std(0, ddof=1)
-        axes.fill_between(epochs, middle - std, middle + std, color=_sentinel(index), alpha=0.1, linewidth=0)
+        axes.fill_between(epochs, middle - std, middle + std, color=_sentinel(index), alpha=shade, linewidth=0)
     if curve.marks:
         x, y = zip(*((epoch + 1, 100 * value) for epoch, value in curve.marks), strict=True)
         axes.plot(x, y, "o", markersize=4.5, markeredgewidth=0, color=_sentinel(index), alpha=0.9, zorder=4)

@@ -11,6 +11,7 @@ from labelnoise.results.select import SELECTIONS, NoisyValidation, accuracy_on_t
 from labelnoise.results.store import Run, Store
 
 SIGNIFICANCE = 0.05
+FEW = 200  # rows of noisy validation below which its choice is a weak one
 REFERENCE = {
     "known": "true labels",
     "added": "the labels of the file, to which noise was added",
@@ -74,7 +75,7 @@ def summarise(store: Store, only: Collection[str] | None = None) -> Summary:
         noise_rate=_noise(counted),
         rows=rows,
         winner=best.label if best else None,
-        notes=([CAUTION] if facts["data"]["truth"] == "unknown" else []) + _notes(rows, best),
+        notes=([CAUTION] if facts["data"]["truth"] == "unknown" else []) + _notes(rows, best, facts["data"]["parts"]),
     )
 
 
@@ -168,7 +169,7 @@ def _noise(runs: Sequence[Run]) -> str:
     return f"{100 * mean(rates):.1f} % of the training labels are wrong" if rates else "noise rate unknown"
 
 
-def _notes(rows: Sequence[Row], best: Row | None) -> list[str]:
+def _notes(rows: Sequence[Row], best: Row | None, parts: Mapping[str, int]) -> list[str]:
     notes = []
     tested = _tested(rows)
     if len(tested) > 1:
@@ -186,5 +187,11 @@ def _notes(rows: Sequence[Row], best: Row | None) -> list[str]:
         notes.append(
             f"Noisy validation would choose {best.label}: with the epochs chosen there it agrees with "
             f"{100 * mean(best.scores):.1f} % of the given labels of the validation part, and no other with more."
+        )
+    if best and len(rows) > 1 and parts["validation"] < FEW:
+        points = 100 / parts["validation"] ** 0.5  # two standard errors of a share near one half
+        notes.append(
+            f"The validation part has only {parts['validation']} rows: in one run a difference of less than about "
+            f"{points:.0f} points there may be chance."
         )
     return notes

@@ -132,5 +132,5 @@ def _common(base: RunConfig) -> dict[str, Any]:
 
 
 def _folder(base: RunConfig) -> Path:
-    data, noise = (text.replace(":", "-").replace("/", "_") for text in (Path(base.data.source).stem, base.noise))
-    return Path("runs") / f"{data}-{noise}-{digest(_common(base))[:8]}"
+    noise = "" if base.noise == "none" else "-" + base.noise.replace(":", "-").replace("/", "_")
+    return Path("runs") / f"{Path(base.data.source).stem}{noise}-{digest(_common(base))[:8]}"
