@@ -20,7 +20,7 @@ run.Checkpointer = partial(run.Checkpointer, every_seconds=1.0)
 main()
 """
 METHODS = "ce,gce,forward,co_teaching"
-OPTIONS = ["--methods", METHODS, "--seeds", "3", "--device", "cpu"]
+OPTIONS = ["--methods", METHODS, "--seeds", "3", "--epochs", "120", "--device", "cpu"]
 COMMAND = [sys.executable, "-c", LABELNOISE, "train", *OPTIONS, "--out"]
 
 
@@ -28,9 +28,9 @@ def records(folder: Path) -> dict[str, bytes]:
     return {path.parent.name: path.read_bytes() for path in sorted(folder.glob("*/records.jsonl"))}
 
 
-def timed(folder: Path) -> float:
+def timed(*words: str) -> float:
     began = time.perf_counter()
-    subprocess.run([*COMMAND, str(folder)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*COMMAND, *words], check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - began
 
 
@@ -42,13 +42,11 @@ def main() -> None:
     moments = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as scratch:
         whole, killed = Path(scratch) / "whole", Path(scratch) / "killed"
-        seconds = timed(whole)
-        print(f"undisturbed: {seconds:.1f} s, {len(records(whole))} packs of 3 runs", flush=True)
+        seconds, start = timed(str(whole)), timed(str(killed), "--print-config")
+        print(f"undisturbed: {seconds:.1f} s, {len(records(whole))} packs of 3 runs; start {start:.1f} s", flush=True)
         for number in range(options.kills):
-            if (killed / "report.html").exists():
-                break
             process = subprocess.Popen([*COMMAND, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            after = moments.uniform(0.1, 0.6) * seconds
+            after = start + moments.uniform(0, 1.5 * (seconds - start) / options.kills)
             try:
                 process.wait(timeout=after)
             except subprocess.TimeoutExpired:
@@ -56,7 +54,7 @@ def main() -> None:
                 process.wait()
             lines = sum(content.count(b"\n") for content in records(killed).values())
             print(f"kill {number + 1} after {after:.1f} s: {lines} records", flush=True)
-        timed(killed)
+        timed(str(killed))
         equal = records(whole) == records(killed)
         models = [(folder / "model.safetensors").read_bytes() for folder in (whole, killed)]
         print(f"records equal: {equal}, models equal: {models[0] == models[1]}")

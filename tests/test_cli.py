@@ -30,7 +30,7 @@ from labelnoise.engine import checkpoint, loop
 from labelnoise.sweep import run
 
 executor, *moments = sys.argv[1:]
-command = ["train", "--data", "gaussians", "--methods", "forward", "--seeds", "2", "--epochs", "4", "--batch", "256"]
+command = ["train", "--data", "gaussians", "--methods", "forward,co_teaching", "--seeds", "2", "--epochs", "4", "--batch", "256"]
 command += ["--executor", executor, "--device", "cpu", "--quiet", "--out"]
 main([*command, "whole"], standalone_mode=False)
 run.Checkpointer = partial(checkpoint.Checkpointer, every_seconds=0.0)
@@ -52,6 +52,8 @@ WHERE = {
     "checkpoint": (loop.Training, "save", True),
     "records": (run.Journal, "write", True),
     "before records": (run.Journal, "write", False),
+    "finish": (run.Journal, "finish", True),
+    "before finish": (run.Journal, "finish", False),
 }
 for moment in [*moments, ""]:
     child = os.fork()
@@ -89,8 +91,7 @@ def typed(*words):
 
 
 def records(out):
-    (path,) = out.glob("forward-*/records.jsonl")
-    return path.read_bytes()
+    return {path.parent.name: path.read_bytes() for path in out.glob("*-*/records.jsonl")}
 
 
 @pytest.mark.parametrize(
@@ -243,12 +244,13 @@ def test_the_main_job_compares_methods_that_exist():
 @pytest.mark.parametrize("executor", ["streams", "packed"])
 def test_killed_at_any_moment_and_typed_again_it_leaves_the_same_records(folder, executor):
     moments = ["step:3", "half a checkpoint:2", "step:4", "records:1", "checkpoint:5", "before records:1"]
+    moments += ["finish:1", "step:7", "half a checkpoint:6", "records:2", "before finish:1"]
     command = [sys.executable, "-c", KILLED, executor, *moments]
     subprocess.run(command, check=True, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     assert records(folder / "killed") == records(folder / "whole")
-    (pack,) = (folder / "killed").glob("forward-*")
     names = ["details.safetensors", "finished.json", "model.safetensors", "records.jsonl"]
-    assert sorted(path.name for path in pack.iterdir()) == names
+    for pack in records(folder / "killed"):
+        assert sorted(path.name for path in (folder / "killed" / pack).iterdir()) == names
 
 
 def test_a_method_in_a_file_of_ones_own_can_be_trained(tmp_path):

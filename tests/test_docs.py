@@ -19,6 +19,7 @@ from labelnoise.testing import CHECKS, find_methods, problem
 
 ROOT = Path(__file__).parents[1]
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))}
+GUIDE = [page for page, path in PAGES.items() if page.startswith("docs/") and "```python" in path.read_text()]
 REGISTRIES = {"method": METHODS, "net": NETS, "network": NETS, "data": DATASETS, "data set": DATASETS}
 
 
@@ -46,6 +47,24 @@ def commands(text):
 def blocks(page, language):
     """The code blocks of a page in one language."""
     return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page].read_text(), re.MULTILINE | re.DOTALL)
+
+
+def programs(page):
+    """The Python blocks of a page, each with the output that is shown under it, or None."""
+    return re.findall(
+        r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", PAGES[page].read_text(), re.MULTILINE | re.DOTALL
+    )
+
+
+def shown_as(output, shown):
+    """Whether a program's output is what the page shows, where … stands for anything."""
+    return re.fullmatch(".*?".join(map(re.escape, shown.split("…"))), output, re.DOTALL) is not None
+
+
+def anchors(text):
+    """What links may name behind a #: headings in small letters, spaces as hyphens, other signs left out."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def names(rows):
@@ -103,6 +122,31 @@ def test_the_readme_shows_the_commands():
     assert {"train", "predict", "list", "check"} <= shown
 
 
+@pytest.mark.parametrize("page", GUIDE)
+def test_the_programs_of_the_guide_run_and_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)  # which the programs of a page share, as they do for a reader
+    for program, shown in programs(page):
+        exec(program, {"__name__": "guide"})
+        output = capsys.readouterr().out
+        assert not shown or shown_as(output, shown), f"{program}\nprints\n{output}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_between_the_documents_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```|`[^`\n]+`", "", PAGES[page].read_text(), flags=re.MULTILINE | re.DOTALL)  # no code
+    for target in re.findall(r"\]\((?!https?://)([^)\s]+)\)", text):
+        file, _, heading = target.partition("#")
+        path = (PAGES[page].parent / file).resolve() if file else PAGES[page]
+        assert path.exists(), target
+        assert not heading or heading in anchors(path.read_text()), target
+
+
+def test_every_page_is_on_the_contents_page():
+    text = PAGES["docs/index.md"].read_text()
+    missing = [page for page in PAGES if page.startswith("docs/") and f"({page.removeprefix('docs/')})" not in text]
+    assert missing == ["docs/index.md"]
+
+
 def test_the_code_in_the_readme_runs():
     (block,) = blocks("README.md", "python")
     found = {}
@@ -146,3 +190,11 @@ def test_commands_are_found_wherever_code_stands():
 
 def test_cells_may_hold_escaped_bars():
     assert tables("| a | b |\n|---|---|\n| `x` | p(y \\| x) |\n") == [[["a", "b"], ["`x`", "p(y \\| x)"]]]
+
+
+@pytest.mark.parametrize(
+    ("output", "shown", "same"),
+    [("a 1\n", "a 1\n", True), ("a 1\n", "a …\n", True), ("a 1\nb\n", "a …\n", True), ("a 1\n", "a 2\n", False)],
+)
+def test_dots_in_shown_output_stand_for_anything(output, shown, same):
+    assert shown_as(output, shown) is same

@@ -213,3 +213,10 @@ def test_new_rows_come_from_files_with_their_ids(tmp_path):
     assert read_inputs(tmp_path / "c.npy", unscaled((2,))).x.tolist() == np.eye(2).tolist()
     with pytest.raises(InputError, match=r"b\.npz has no array 'x'; it holds z$"):
         read_inputs(tmp_path / "b.npz", unscaled((2,)))
+
+
+def test_new_rows_of_a_file_in_two_parts_are_those_of_both(tmp_path):
+    np.savez(tmp_path / "a.npz", x_train=np.eye(2), y_train=[0, 1], x_test=np.ones((1, 2)), y_test=[0])
+    found = read_inputs(tmp_path / "a.npz", unscaled((2,)))
+    assert found.ids == ("train/0", "train/1", "test/0")
+    assert found.x.tolist() == [[1, 0], [0, 1], [1, 1]]

@@ -72,3 +72,10 @@ def test_what_is_no_number_is_null_in_strict_json_and_comes_back_as_nan(path, va
     assert json.loads(path.read_text(), parse_constant=pytest.fail)["measures"] == {"a": None, "b": 0.5}
     (record,) = read(path)
     assert record.measures["a"] != record.measures["a"]
+
+
+def test_the_order_in_which_measures_were_met_does_not_matter(path):
+    record = replace(RECORDS[0], measures={"b": 1.0, "a": 2.0})
+    append(path, [record, replace(record, measures={"a": 2.0, "b": 1.0})])
+    first, second = path.read_text().splitlines()
+    assert first == second

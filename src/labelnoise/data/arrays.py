@@ -54,11 +54,15 @@ def from_file(path: Path, settings: Data) -> Rows:
 
 
 def inputs_of(path: Path, encoding: Mapping[str, Any]) -> Inputs:
-    """The array x of an .npz file, or an .npy file, as inputs of a model."""
+    """The array x of an .npz file, or x_train and x_test, or an .npy file, as inputs of a model."""
     origin = Origin(str(path))
     held = _load(path)
     if not isinstance(held, dict):
         return transform(held, encoding, origin)
+    if "x_train" in held and "x_test" in held:
+        parts = {part: transform(held[f"x_{part}"], encoding, origin).x for part in ("train", "test")}
+        ids = tuple(f"{part}/{row}" for part, x in parts.items() for row in range(len(x)))
+        return Inputs(torch.cat(list(parts.values())), ids)
     if "x" not in held:
         raise InputError(f"{path} has no array 'x'; it holds {', '.join(held) or 'nothing'}")
     inputs = transform(held["x"], encoding, origin)

@@ -50,7 +50,8 @@ def rewrite(path: Path, records: Sequence[Record]) -> None:
 
 
 def _line(record: Record) -> str:
-    measures = {name: value if math.isfinite(value) else None for name, value in record.measures.items()}
+    # by name, for a training that was resumed may have met them in another order
+    measures = {name: value if math.isfinite(value) else None for name, value in sorted(record.measures.items())}
     return json.dumps(asdict(record) | {"measures": measures}, allow_nan=False) + "\n"
 
 
