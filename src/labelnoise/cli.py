@@ -126,7 +126,7 @@ def train(
         model = {"model": result.folder / "model.safetensors"} if result.has_model else {}
         for what, path in ({"report": result.report} | model | {"records": result.folder}).items():
             console.print(f"{what + ':':<8} {path}", highlight=False, markup=False, soft_wrap=True)
-    if not any(row.runs for row in result.summary.rows):
+    if result.failed:
         raise Failure("every run has failed; lower the learning rate with --lr")
 
 

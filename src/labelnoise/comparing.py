@@ -34,6 +34,7 @@ class Comparison:
     folder: Path
     summary: Summary
     has_model: bool  # of the method that noisy validation has chosen
+    failed: bool  # every run that was asked for
 
     @property
     def report(self) -> Path:
@@ -118,7 +119,8 @@ def run_plan(plan: Plan, *, out: Path | str | None, device: str, executor: str |
     summary = summarise(store, outcome.runs)
     has_model = _copy_model(store, summary)
     write_page(store, store.folder / "report.html")
-    return Comparison(store.folder, summary, has_model)
+    runs = store.runs()
+    return Comparison(store.folder, summary, has_model, all(runs[identity].failed for identity in outcome.runs))
 
 
 def config_text(plan: Plan) -> str:

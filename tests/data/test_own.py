@@ -198,7 +198,7 @@ BAD_FILES = [
         "t.npz",
         "t.npz: x_train has shape (4, 4) but x_test (4, 2); their rows must be alike",
     ),
-    ({"t.npy": npy(X)}, "t.npy", "t.npy holds inputs only; name the file of their labels with labels"),
+    ({"t.npy": npy(X)}, "t.npy", "t.npy holds inputs only; name the file of their labels with --labels"),
     ({"i": None}, "i", "i holds no class folders; put the images of each class in a folder of its name"),
     (
         {"i/train/x/1.png": b"", "i/test/x/1.png": b""},
@@ -364,3 +364,37 @@ def test_built_in_data_come_back_as_they_are(name):
     inputs = read_inputs(data.x.numpy(), data.encoding)
     assert torch.equal(inputs.x, data.x)
     assert inputs.ids[:2] == ("0", "1")
+
+
+def test_spaces_around_a_label_do_not_make_another_class(tmp_path):
+    (tmp_path / "t.csv").write_text("a,label\n1,yes\n2, yes \n3,no\n4,no \n")
+    assert read(tmp_path / "t.csv").classes == ("no", "yes")
+
+
+def test_classes_that_differ_in_case_only_are_remarked_on(tmp_path):
+    (tmp_path / "t.csv").write_text("a,label\n1,yes\n2,Yes\n3,no\n")
+    assert "classes 'Yes' and 'yes' differ in case only" in read(tmp_path / "t.csv").notes
+
+
+def test_a_name_with_a_suffix_is_a_file_even_if_it_is_not_there():
+    assert is_own("nope.cvs")
+    with pytest.raises(InputError, match=r"^there is no file or folder 'nope\.cvs'$"):
+        read("nope.cvs")
+
+
+def test_arrays_of_an_npz_file_that_play_no_part_are_said(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.eye(4), y=[0, 1, 0, 1], weights=[1, 1, 1, 1])
+    np.savez(
+        tmp_path / "b.npz", x_train=np.eye(4), y_train=[0, 1, 0, 1], x_test=np.eye(4), y_test=[0, 1, 0, 1], y_true=[0]
+    )
+    for name, left in (("a", "weights"), ("b", "y_true")):
+        assert f"left out of {tmp_path / name}.npz: '{left}'" in read(tmp_path / f"{name}.npz").notes
+
+
+def test_images_that_a_table_lists_are_called_by_their_paths(tmp_path):
+    for number in range(4):
+        Image.fromarray(np.full((8, 8), number, np.uint8)).save(tmp_path / f"{number}.png")
+    (tmp_path / "t.csv").write_text("path,label\n" + "".join(f"{i}.png,{i % 2}\n" for i in range(4)))
+    data = read(tmp_path / "t.csv")
+    assert data.ids == ("0.png", "1.png", "2.png", "3.png")
+    assert read_inputs(tmp_path / "t.csv", data.encoding).ids == data.ids

@@ -23,6 +23,11 @@ JOB = Job(
     train=Train(epochs=2, batch=512),
 )
 
+HEADLINE = (
+    "gaussians: 2000 rows of 2 inputs, 2 classes (negative, positive); 1400 to train on, 200 for noisy validation, "
+    "400 for the test; network mlp, 2 epochs, batches of 512"
+)
+
 
 class Heard:
     """A display that remembers."""
@@ -64,7 +69,7 @@ def test_every_method_is_trained_with_every_seed(tmp_path):
     found = [(r.method, r.seed, r.epoch) for each in records(outcome).values() for r in each]
     assert found == [(method, seed, epoch) for method in ("ce", "gce") for seed in (0, 1) for epoch in (0, 1)]
     assert heard.began == [("ce", 2, 2), ("gce", 2, 2)]
-    assert (heard.expected, heard.ended, heard.ticks, heard.said) == ([2], 2, 2 * 2 * 3, [])
+    assert (heard.expected, heard.ended, heard.ticks, heard.said) == ([2], 2, 2 * 2 * 3, [HEADLINE])
 
 
 def test_finished_runs_are_not_run_again_and_give_the_same_outcome(tmp_path, monkeypatch):
@@ -72,7 +77,7 @@ def test_finished_runs_are_not_run_again_and_give_the_same_outcome(tmp_path, mon
     monkeypatch.setattr(module, "run_pack", None)
     second, heard = compare(JOB, tmp_path)
     assert second.runs == first.runs
-    assert heard.said == ["ce × 2: finished before, not run again", "gce × 2: finished before, not run again"]
+    assert heard.said[1:] == ["ce × 2: finished before, not run again", "gce × 2: finished before, not run again"]
 
 
 def test_more_seeds_and_methods_are_added_to_what_is_there(tmp_path):
@@ -99,9 +104,33 @@ def test_the_noise_rate_is_told_to_methods_that_assume_it(tmp_path):
     assert '"forget": 0.25' in closing.read_text()
 
 
-def test_a_method_that_cannot_be_told_the_rate_says_so(tmp_path):
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [({}, True), ({"methods": (Named("co_teaching", {"forget": 0.1}),)}, False), ({"search": Search(2)}, False)],
+)
+def test_a_method_that_is_not_told_the_rate_says_so_unless_it_was_set_or_is_searched(tmp_path, change, says):
+    job = replace(JOB, noise="none", methods=(Named("co_teaching"),), seeds=1)
+    data = load("gaussians", 0)
+    _, heard = compare(replace(job, **change), tmp_path, lambda _: replace(data, y_true=None))
+    sentence = (
+        "co_teaching goes by the noise rate, which it is not told: forget stays 0.2; "
+        "set methods.co_teaching.forget, or use --search"
+    )
+    assert (sentence in heard.said) == says
+
+
+def test_labels_that_are_known_to_be_right_have_a_noise_rate_of_zero(tmp_path):
     _, heard = compare(replace(JOB, noise="none", methods=(Named("co_teaching"),), seeds=1), tmp_path)
-    assert heard.said == ["co_teaching goes by the noise rate, which is unknown: set it by hand or use --search"]
+    (closing,) = tmp_path.glob("co_teaching-*/finished.json")
+    assert '"forget": 0.0' in closing.read_text()
+    assert len(heard.said) == 1
+
+
+@pytest.mark.parametrize(("noise", "says"), [("symmetric:0.6", True), ("symmetric:0.5", False)])
+def test_noise_that_makes_wrong_labels_likelier_than_right_ones_is_remarked_on(tmp_path, noise, says):
+    _, heard = compare(replace(JOB, noise=noise, methods=(Named("ce"),), seeds=1), tmp_path)
+    sentence = f"noise {noise!r} makes a wrong label likelier than the right one for some class"
+    assert (sentence in heard.said) == says
 
 
 @pytest.mark.parametrize(
@@ -122,7 +151,7 @@ def test_the_folder_says_what_is_known_of_the_data(tmp_path, truth, noise, known
         "notes": ["a note", rare],
         "truth": known,
     }
-    assert heard.said[:2] == ["a note", rare]
+    assert heard.said[1:3] == ["a note", rare]
 
 
 def test_a_search_tries_settings_together_and_takes_the_best_on_noisy_validation(tmp_path):
@@ -195,6 +224,13 @@ def test_a_matrix_file_that_has_changed_is_another_config(tmp_path):
         compare(job, out)
 
 
+def test_data_that_have_changed_are_said_to_have(tmp_path):
+    jobs = [replace(JOB, data=Data("gaussians", fingerprint=mark), methods=(Named("ce"),), seeds=1) for mark in "ab"]
+    compare(jobs[0], tmp_path)
+    with pytest.raises(InputError, match="holds runs on gaussians as it was before, and it has changed since; choose"):
+        compare(jobs[1], tmp_path)
+
+
 def test_a_run_that_fails_is_named_now_and_when_the_command_is_typed_again(tmp_path):
     train = replace(JOB.train, optimiser=Optimiser("sgd", lr=1e30))
     reckless = replace(JOB, train=train, methods=(Named("ce"),), seeds=1)
@@ -202,9 +238,9 @@ def test_a_run_that_fails_is_named_now_and_when_the_command_is_typed_again(tmp_p
     again, heard_again = compare(reckless, tmp_path)
     assert [run.failed is not None for run in outcome.store.runs().values()] == [True]
     assert again.runs == outcome.runs
-    (sentence,) = heard.said
+    _, sentence = heard.said
     assert sentence.startswith("ce, seed 0: the loss was not finite in epoch 1, step ")
-    assert heard_again.said == ["ce × 1: finished before, not run again", sentence]
+    assert heard_again.said[1:] == ["ce × 1: finished before, not run again", sentence]
 
 
 def test_a_folder_in_which_another_process_works_is_left_alone(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from labelnoise.config import Data, Named, Optimiser, RunConfig, Split, Train
 from labelnoise.errors import InputError
 from labelnoise.methods import build
-from labelnoise.sweep.plan import comparison, lacks_the_rate, plan_packs, told
+from labelnoise.sweep.plan import comparison, plan_packs, set_by_rate, told
 
 BASE = RunConfig(method=Named("co_teaching"))
 
@@ -111,8 +111,8 @@ def test_whole_and_real_numbers_of_equal_value_are_one_setting():
 
 
 @pytest.mark.parametrize(
-    ("method", "lacks"),
-    [(Named("co_teaching"), True), (Named("co_teaching", {"forget": 0.3}), False), (Named("gce"), False)],
+    ("method", "settings"),
+    [(Named("co_teaching"), ["forget"]), (Named("co_teaching", {"forget": 0.3}), []), (Named("gce"), [])],
 )
-def test_a_method_that_goes_by_the_noise_rate_lacks_it_unless_set_by_hand(method, lacks):
-    assert lacks_the_rate(method) == lacks
+def test_what_the_noise_rate_would_decide_is_known_unless_set_by_hand(method, settings):
+    assert set_by_rate(method) == settings

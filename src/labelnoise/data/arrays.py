@@ -18,6 +18,7 @@ from labelnoise.errors import InputError
 
 CHANNELS = (1, 3, 4)
 SUFFIXES = (".npz", ".npy")
+WHOLE = ("x", "y", "y_true", "ids")
 PARTED = ("x_train", "y_train", "x_test", "y_test")
 
 
@@ -37,12 +38,12 @@ def from_file(path: Path, settings: Data) -> Rows:
     held = _load(path)
     if not isinstance(held, dict):
         if not settings.labels:
-            raise InputError(f"{path} holds inputs only; name the file of their labels with labels")
+            raise InputError(f"{path} holds inputs only; name the file of their labels with --labels")
         y_true = _label_file(Path(settings.true_labels), len(held)) if settings.true_labels else None
         return from_array(path.stem, held, _label_file(Path(settings.labels), len(held)), origin, y_true=y_true)
     names = held.get("classes")
     if all(key in held for key in PARTED):
-        return _parted(path, held, origin)
+        return _noted(_parted(path, held, origin), held, PARTED)
     for key in ("x", "y"):
         if key not in held:
             known = ", ".join(held) or "nothing"
@@ -50,7 +51,7 @@ def from_file(path: Path, settings: Data) -> Rows:
                 f"{path} has no array {key!r}; it holds {known}, and needs x and y, or {', '.join(PARTED)}"
             )
     y, y_true = (_by_name(held.get(key), names, origin, key) for key in ("y", "y_true"))
-    return from_array(path.stem, held["x"], y, origin, y_true=y_true, ids=_ids(held, origin))
+    return _noted(from_array(path.stem, held["x"], y, origin, y_true=y_true, ids=_ids(held, origin)), held, WHOLE)
 
 
 def inputs_of(path: Path, encoding: Mapping[str, Any]) -> Inputs:
@@ -195,6 +196,13 @@ def _parted(path: Path, held: dict[str, Any], origin: Origin) -> Rows:
     origin = Origin(str(path), ids.__getitem__)
     rows = from_array(path.stem, x, _by_name(y, held.get("classes"), origin, "y"), origin, ids=ids)
     return rows._replace(test=torch.arange(sizes[0], sum(sizes[::2])))
+
+
+def _noted(rows: Rows, held: Mapping[str, Any], used: tuple[str, ...]) -> Rows:
+    # with a sentence on arrays that play no part
+    left = ", ".join(repr(key) for key in held if key not in (*used, "classes"))
+    x, ids, notes = rows.inputs
+    return rows._replace(inputs=Inputs(x, ids, (*notes, f"left out of {rows.origin.name}: {left}"))) if left else rows
 
 
 def _ids(held: dict[str, Any], origin: Origin) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def _text(cell: Any) -> str:
         return cell.decode(errors="replace")
     if isinstance(cell, float | np.floating) and cell == np.floor(cell) and np.isfinite(cell):
         return str(int(cell))  # integers become floats where a cell of their column is empty
-    return str(cell)
+    return str(cell).strip()
 
 
 def _check_formulas(found: Factor, origin: Origin, column: str) -> None:

@@ -25,7 +25,7 @@ def is_own(source: str) -> bool:
     """Whether a text is the path of someone's own data and not the name of a built-in set, right or misspelt."""
     if source in DATASETS:
         return False
-    return Path(source).suffix.lower() in SUFFIXES or "/" in source or "\\" in source or os.path.exists(source)
+    return Path(source).suffix != "" or "/" in source or "\\" in source or os.path.exists(source)
 
 
 def read(source: Any, settings: Data = DEFAULTS, *, y: Any = None, y_true: Any = None) -> Dataset:

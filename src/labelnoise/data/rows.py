@@ -79,6 +79,7 @@ def to_dataset(rows: Rows) -> Dataset:
         x, ids = x[torch.from_numpy(kept)], tuple(ids[row] for row in kept.tolist())
         notes = (*notes, f"{counted(left, 'row')} without a label {'is' if left == 1 else 'are'} left out")
         test = None if test is None else torch.from_numpy(np.flatnonzero(np.isin(kept, test.numpy())))
+    notes = (*notes, *_alike(classes))
     y_given = _numbers(given, classes, kept)
     y_true = None if true is None else _numbers(true, classes, kept)
     return Dataset(rows.name, x, y_given, y_true, classes, ids, test, notes, rows.encoding)
@@ -117,6 +118,13 @@ def _classes(given: Factor, true: Factor | None, in_order: bool) -> tuple[str, .
     if any(map(math.isnan, values.values())):
         return tuple(sorted(names))
     return tuple(sorted(names, key=lambda name: (values[name], name)))
+
+
+def _alike(classes: tuple[str, ...]) -> list[str]:
+    folded: dict[str, list[str]] = {}
+    for name in classes:
+        folded.setdefault(name.casefold(), []).append(repr(name))
+    return [f"classes {' and '.join(names)} differ in case only" for names in folded.values() if len(names) > 1]
 
 
 def _value(name: str) -> float:

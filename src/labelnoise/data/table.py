@@ -130,11 +130,15 @@ def _named(frame: Any, origin: Origin) -> tuple[Any, tuple[str, ...]]:
 
 def _column(frame: Any, origin: Origin, name: str, setting: str) -> Any:
     if name not in frame.columns:
-        raise InputError(f"{origin.name} has no column {name!r} ({setting}); {nearest(name, frame.columns)}")
+        beside = ", or give labels as y" if setting == "label_column" and origin.name == "the table" else ""
+        raise InputError(f"{origin.name} has no column {name!r} ({setting}); {nearest(name, frame.columns)}{beside}")
     return frame[name]
 
 
 def _ids(frame: Any, origin: Origin, settings: Data) -> tuple[str, ...]:
     if not settings.id_column:
-        return numbered(len(frame))
+        column = _image_column(frame, settings)
+        paths = list(frame[column]) if column in frame.columns else [None]
+        named = all(isinstance(path, str) for path in paths) and len({*paths}) == len(paths)
+        return tuple(paths) if named else numbered(len(frame))
     return identified(_column(frame, origin, settings.id_column, "id_column"), origin, settings.id_column)

@@ -55,12 +55,10 @@ class Summary:
         return next((row for row in self.rows if row.label == self.winner), None)
 
 
-def summarise(store: Store, only: Collection[str] | None = None) -> Summary:
-    """The rows of a folder, of the runs named in `only`, or of all but those that a search has tried and not chosen."""
+def summarise(store: Store, asked: Collection[str] = ()) -> Summary:
+    """The rows of a folder: all runs but those that a search has tried and not chosen, unless they are `asked` for."""
     runs = store.runs()
-    counted = [
-        run for run in runs.values() if (run.identity in only if only is not None else _is_row(run, store, runs))
-    ]
+    counted = [run for run in runs.values() if run.identity in asked or _is_row(run, store, runs)]
     groups: dict[str, list[Run]] = {}
     for run in counted:
         groups.setdefault(_key(run), []).append(run)
@@ -72,7 +70,7 @@ def summarise(store: Store, only: Collection[str] | None = None) -> Summary:
     return Summary(
         title=facts["data"]["name"] + ("" if noise == "none" else f", noise {noise}"),
         reference=REFERENCE[facts["data"]["truth"]],
-        noise_rate=_noise(counted),
+        noise_rate=_noise(counted, facts["data"]["truth"]),
         rows=rows,
         winner=best.label if best else None,
         notes=([CAUTION] if facts["data"]["truth"] == "unknown" else []) + _notes(rows, best, facts["data"]["parts"]),
@@ -164,9 +162,12 @@ def _tested(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.runs > 1]
 
 
-def _noise(runs: Sequence[Run]) -> str:
+def _noise(runs: Sequence[Run], truth: str) -> str:
     rates = [run.noise_rate for run in runs if run.noise_rate is not None]
-    return f"{100 * mean(rates):.1f} % of the training labels are wrong" if rates else "noise rate unknown"
+    if not rates:
+        return "noise rate unknown"
+    share = f"{100 * mean(rates):.1f} % of the training labels"
+    return f"noise has changed {share}" if truth == "added" else f"{share} are wrong"
 
 
 def _notes(rows: Sequence[Row], best: Row | None, parts: Mapping[str, int]) -> list[str]:

@@ -171,6 +171,11 @@ def _check(folder: Path, base: Mapping[str, Any]) -> None:
     try:
         if (folder / "config.json").exists():
             theirs = _read(folder / "config.json", "choose another --out")["base"]
+            if _changed(theirs, base):
+                raise InputError(
+                    f"output folder {folder} holds runs on {base['data']['source']} as it was before, "
+                    "and it has changed since; choose another --out"
+                )
             if other := sorted(key for key in {*theirs, *base} if digest(theirs.get(key)) != digest(base.get(key))):
                 raise InputError(
                     f"output folder {folder} holds runs of another config, its {' and '.join(other)} differ; "
@@ -180,6 +185,12 @@ def _check(folder: Path, base: Mapping[str, Any]) -> None:
             raise InputError(f"output folder {folder} exists and holds something else; choose another --out")
     except (OSError, KeyError, TypeError, AttributeError) as problem:
         raise InputError(f"output folder {folder} cannot be used ({problem}); choose another --out") from None
+
+
+def _changed(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
+    # Whether all is equal but for the content of the data.
+    old, new = ({**base, "data": {**base["data"], "fingerprint": ""}} for base in (theirs, ours))
+    return digest(old) == digest(new) and digest(theirs) != digest(ours)
 
 
 def _read(path: Path, advice: str) -> dict[str, Any]:

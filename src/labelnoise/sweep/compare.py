@@ -13,12 +13,12 @@ from labelnoise.data.dataset import Builder, Dataset
 from labelnoise.data.split import absent
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.phases import phases
-from labelnoise.methods.base import METHODS, hyper_fields
+from labelnoise.methods.base import METHODS, build, hyper_fields
 from labelnoise.nets.base import resolved
 from labelnoise.noise.apply import parse
 from labelnoise.results.select import NoisyValidation
 from labelnoise.results.store import Store
-from labelnoise.sweep.plan import comparison, lacks_the_rate, plan_packs, told
+from labelnoise.sweep.plan import comparison, plan_packs, set_by_rate, told
 from labelnoise.sweep.run import Display, Workplace, failure, prepare, run_pack, specify
 from labelnoise.sweep.space import trials
 
@@ -31,16 +31,17 @@ class Outcome(NamedTuple):
 
 
 def run_job(
-    job: Job, build: Builder, *, out: Path | None, device: torch.device, executor: str | None, display: Display
+    job: Job, make: Builder, *, out: Path | None, device: torch.device, executor: str | None, display: Display
 ) -> Outcome:
     """Train every method with every seed; what is wrong with the settings is said before anything is written."""
-    base, noise_rate = _base(job, build(0))
+    dataset = make(0)
+    base, noise_rate = _base(job, dataset)
     configs = comparison(base, job.methods, job.seeds, noise_rate)
-    facts = _check(configs, build)
-    for note in (*facts["notes"], *_unaware(job, noise_rate)):
-        display.say(note)
+    facts = _check(configs, make)
     with Interrupt() as interrupt, Store.open(out or _folder(base), _common(base), facts) as store:
-        at = Workplace(store, build, device, executor, display, interrupt, frozenset(store.runs()))
+        for sentence in (_headline(job, facts), *facts["notes"], *_remarks(job, dataset, noise_rate)):
+            display.say(sentence)
+        at = Workplace(store, make, device, executor, display, interrupt, frozenset(store.runs()))
         if job.search.trials:
             chosen = [_search(method, job, base, noise_rate, at) for method in job.methods]
             configs = comparison(base, chosen, job.seeds, noise_rate)
@@ -48,9 +49,9 @@ def run_job(
     return Outcome(store, [config.identity for config in configs])
 
 
-def written_out(job: Job, build: Builder) -> Job:
+def written_out(job: Job, make: Builder) -> Job:
     """The job with every setting of its network and methods; those that are to be searched stay open."""
-    base, noise_rate = _base(job, build(0))
+    base, noise_rate = _base(job, make(0))
     complete = [told(method, noise_rate) for method in job.methods]
     if job.search.trials > 1:
         complete = [_open(method, full) for method, full in zip(job.methods, complete, strict=True)]
@@ -66,19 +67,20 @@ def _base(job: Job, dataset: Dataset) -> tuple[RunConfig, float | None]:
     # What all runs share, the matrix behind the noise's name included, and the share of wrong labels it aims at.
     T = parse(job.noise, len(dataset.classes), job.data.source).T
     prior = torch.bincount(dataset.y_given, minlength=len(dataset.classes)).double() / len(dataset)
-    rate = round(T.rate(prior), 6)
+    added = job.noise != "none"
+    rate = round(T.rate(prior), 6) if added or dataset.noise_rate == 0 else None  # labels known to be right have rate 0
     net = Named(job.net.name, resolved(job.net.name, job.net.settings))
     base = RunConfig(data=job.data, noise=job.noise, net=net, train=job.train, split=job.split)
-    return replace(base, transition=digest(T.probs.tolist())), rate or None
+    return replace(base, transition=digest(T.probs.tolist())), rate
 
 
-def _check(configs: Sequence[RunConfig], build: Builder) -> dict[str, Any]:
+def _check(configs: Sequence[RunConfig], make: Builder) -> dict[str, Any]:
     # Raises where something cannot be trained; what is known of the data goes into the folder.
-    task = prepare(configs[0], build)
+    task = prepare(configs[0], make)
     specify(configs[0], task).net(2)
     for pack in plan_packs(configs):
         phases(pack.methods[0], configs[0].train.epochs)
-    dataset, before = task.dataset, build(configs[0].seed)
+    dataset, before = task.dataset, make(configs[0].seed)
     truth = "unknown" if dataset.y_true is None else "added" if before.y_true is None else "known"
     return {
         "name": dataset.name,
@@ -91,9 +93,30 @@ def _check(configs: Sequence[RunConfig], build: Builder) -> dict[str, Any]:
     }
 
 
-def _unaware(job: Job, noise_rate: float | None) -> list[str]:
-    lacking = [method.name for method in job.methods if noise_rate is None and lacks_the_rate(method)]
-    return [f"{name} goes by the noise rate, which is unknown: set it by hand or use --search" for name in lacking]
+def _headline(job: Job, facts: dict[str, Any]) -> str:
+    classes, parts = facts["classes"], facts["parts"]
+    names = ", ".join(classes[:10]) + (", …" if len(classes) > 10 else "")
+    inputs = " × ".join(map(str, facts["shape"]))
+    return (
+        f"{facts['name']}: {facts['rows']} rows of {inputs} inputs, {len(classes)} classes ({names}); "
+        f"{parts['train']} to train on, {parts['validation']} for noisy validation, {parts['test']} for the test; "
+        f"network {job.net.name}, {job.train.epochs} epochs, batches of {job.train.batch}"
+    )
+
+
+def _remarks(job: Job, dataset: Dataset, noise_rate: float | None) -> list[str]:
+    # What a person should know before the figures come.
+    T = parse(job.noise, len(dataset.classes), job.data.source).T.probs
+    remarks = []
+    if (T.diagonal() < T.max(1).values).any():
+        remarks.append(f"noise {job.noise!r} makes a wrong label likelier than the right one for some class")
+    for method in job.methods if noise_rate is None and not job.search.trials else ():
+        remarks += [
+            f"{method.name} goes by the noise rate, which it is not told: "
+            f"{name} stays {getattr(build(method.name), name):g}; set methods.{method.name}.{name}, or use --search"
+            for name in set_by_rate(method)
+        ]
+    return remarks
 
 
 def _search(method: Named, job: Job, base: RunConfig, noise_rate: float | None, at: Workplace) -> Named:

@@ -30,11 +30,12 @@ def told(method: Named, noise_rate: float | None) -> Named:
     return Named(method.name, settings | numbers)
 
 
-def lacks_the_rate(method: Named) -> bool:
-    """Whether the method would go by the noise rate, if that were known, and has not been set by hand."""
+def set_by_rate(method: Named) -> list[str]:
+    """The settings, not set by hand, that the noise rate would decide if it were told."""
     plain = build(method.name, method.settings)
-    changed = [f.name for f in fields(plain) if getattr(plain, f.name) != getattr(plain.informed(0.1234), f.name)]
-    return any(name not in method.settings for name in changed)
+    informed = plain.informed(0.1234)
+    changed = [f.name for f in fields(plain) if getattr(plain, f.name) != getattr(informed, f.name)]
+    return [name for name in changed if name not in method.settings]
 
 
 def plan_packs(configs: Sequence[RunConfig]) -> list[Pack]:
