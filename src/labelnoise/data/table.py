@@ -138,7 +138,6 @@ def _column(frame: Any, origin: Origin, name: str, setting: str) -> Any:
 def _ids(frame: Any, origin: Origin, settings: Data) -> tuple[str, ...]:
     if not settings.id_column:
         column = _image_column(frame, settings)
-        paths = list(frame[column]) if column in frame.columns else [None]
-        named = all(isinstance(path, str) for path in paths) and len({*paths}) == len(paths)
-        return tuple(paths) if named else numbered(len(frame))
+        paths = [path for path in frame[column] if isinstance(path, str)] if column in frame.columns else []
+        return tuple(paths) if len({*paths}) == len(frame) else numbered(len(frame))
     return identified(_column(frame, origin, settings.id_column, "id_column"), origin, settings.id_column)
