@@ -106,7 +106,7 @@ def train(
     from labelnoise.configure import merge, parse_overrides, read_yaml
     from labelnoise.engine.interrupt import InterruptError
     from labelnoise.report.tables import show
-    from labelnoise.report.terminal import Display
+    from labelnoise.report.terminal import Terminal
 
     chosen = merge(read_yaml(config) if config else {}, _tree(options))
     chosen.setdefault("methods", [method.name for method in DEFAULT_METHODS])  # which overrides may change
@@ -116,7 +116,7 @@ def train(
         return
     console, forced = Console(), None if executor == "auto" else executor
     try:
-        with Display(console, quiet=quiet) as display:
+        with Terminal(console, quiet=quiet) as display:
             result = run_plan(plan, out=out, device=device, executor=forced, display=display)
     except InterruptError as problem:
         click.echo("\nstopped, and saved; type the same command again to go on", err=True)

@@ -46,28 +46,6 @@ class Comparison:
         return Model.load(self.folder)
 
 
-class Silent:
-    """Shows nothing."""
-
-    def expect(self, packs: int) -> None:
-        """Not shown."""
-
-    def begin(self, name: str, runs: int, epochs: int, done: int) -> None:
-        """Not shown."""
-
-    def tick(self, epoch: int, step: int, steps: int) -> None:
-        """Not shown."""
-
-    def end(self, epochs: int) -> None:
-        """Not shown."""
-
-    def say(self, sentence: str) -> None:
-        """Not shown."""
-
-    def warn(self, sentence: str) -> None:
-        """Not shown."""
-
-
 def compare_methods(
     source: Any = "digits",
     y: Any = None,
@@ -85,7 +63,7 @@ def compare_methods(
     `out` (by default one under `runs/`) gets records, config, report and model; done again, nothing is trained twice.
     """
     plan = make_plan(settings or {}, source, y, y_true)
-    return run_plan(plan, out=out, device=device, executor=executor, display=display or Silent())
+    return run_plan(plan, out=out, device=device, executor=executor, display=display or Display())
 
 
 def make_plan(tree: Tree, source: Any = None, y: Any = None, y_true: Any = None) -> Plan:

@@ -4,14 +4,14 @@ import pytest
 from rich.console import Console
 
 from labelnoise.report import terminal
-from labelnoise.report.terminal import Display
+from labelnoise.report.terminal import Terminal
 
 
 def shown(*, terminal=False, quiet=False, done=0):
     """Everything that a pack of three runs prints, with a note on the way."""
     text, errors = StringIO(), StringIO()
     console = Console(file=text, width=60, force_terminal=terminal)
-    with Display(console, quiet=quiet, errors=Console(file=errors)) as display:
+    with Terminal(console, quiet=quiet, errors=Console(file=errors)) as display:
         display.expect(2)
         display.begin("co_teaching", 3, 4, done)
         for epoch in range(done, 4):
@@ -62,7 +62,7 @@ def test_quiet_it_prints_warnings_alone_and_among_the_errors(terminal):
 
 
 def test_the_bar_ends_with_the_work():
-    display = Display(Console(file=StringIO(), force_terminal=True))
+    display = Terminal(Console(file=StringIO(), force_terminal=True))
     with display:
         display.expect(1)
         display.begin("ce", 1, 1, 0)

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import torch
 
-from labelnoise.comparing import Silent
 from labelnoise.config import Data, Job, Named, Optimiser, Train
 from labelnoise.data import Dataset
 from labelnoise.engine import checkpoint
@@ -13,7 +12,7 @@ from labelnoise.errors import InputError
 from labelnoise.results.model import Model, Prediction, write_csv
 from labelnoise.results.select import NoisyValidation
 from labelnoise.sweep.compare import run_job
-from labelnoise.sweep.run import prepare
+from labelnoise.sweep.run import Display, prepare
 
 JOB = Job(
     data=Data("clouds"),
@@ -34,7 +33,7 @@ def clouds(seed):
 
 def trained(tmp_path, *methods, executor=None):
     job = replace(JOB, methods=tuple(map(Named, methods)))
-    settings = {"device": torch.device("cpu"), "executor": executor, "display": Silent()}
+    settings = {"device": torch.device("cpu"), "executor": executor, "display": Display()}
     return run_job(job, clouds, out=tmp_path / "out", **settings)
 
 
@@ -81,7 +80,7 @@ def test_images_are_scaled_as_in_training(tmp_path):
         "images", images, torch.arange(60) % 2, None, ("a", "b"), encoding={"kind": "array", "shape": [1, 4, 4]}
     )
     job = replace(JOB, methods=(Named("ce"),), seeds=1)
-    run_job(job, lambda _: data, out=tmp_path, device=torch.device("cpu"), executor=None, display=Silent())
+    run_job(job, lambda _: data, out=tmp_path, device=torch.device("cpu"), executor=None, display=Display())
     (path,) = tmp_path.glob("ce-*/model.safetensors")
     model = Model.load(path)
     whole = model._lane.log_probs(images.float() / 255).exp()

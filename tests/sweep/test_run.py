@@ -4,7 +4,6 @@ from functools import partial
 import pytest
 import torch
 
-from labelnoise.comparing import Silent
 from labelnoise.config import Data, Named, Optimiser, RunConfig, Train
 from labelnoise.data.dataset import load
 from labelnoise.engine.checkpoint import Checkpointer
@@ -17,7 +16,7 @@ from labelnoise.results.select import NoisyValidation
 from labelnoise.results.store import Store
 from labelnoise.sweep import run as module
 from labelnoise.sweep.plan import plan_packs
-from labelnoise.sweep.run import Workplace, find_device, prepare, run_pack, specify
+from labelnoise.sweep.run import Display, Workplace, find_device, prepare, run_pack, specify
 from labelnoise.types import Terms
 
 SMALL = Named("mlp", {"widths": "8"})
@@ -34,7 +33,7 @@ class Fused(CE):
         return Terms(super().objective(nets, batch, ctx).loss * torch.where(ctx.progress >= self.fuse, torch.nan, 1.0))
 
 
-class Heard(Silent):
+class Heard(Display):
     """A display that remembers, and may die at a step."""
 
     def __init__(self, die_at=None):

@@ -7,10 +7,12 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from labelnoise.sweep.run import Display
+
 EVERY_SECONDS = 30.0  # between plain lines
 
 
-class Display:
+class Terminal(Display):
     """Shows packs one after the other; use as a context manager."""
 
     def __init__(self, console: Console, *, quiet: bool = False, errors: Console | None = None) -> None:

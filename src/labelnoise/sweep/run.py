@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,8 +31,8 @@ from labelnoise.sweep.plan import Pack
 from labelnoise.types import DataSpec
 
 
-class Display(Protocol):
-    """Where the work shows itself."""
+class Display:
+    """Where the work shows itself: this one shows nothing."""
 
     def expect(self, packs: int) -> None:
         """So many packs come now."""
