@@ -15,6 +15,7 @@ PACKAGE, TESTS = ROOT / "src" / "labelnoise", ROOT / "tests"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = (
     ("errors",),
+    ("files",),
     ("registry",),
     ("types",),
     ("rng",),

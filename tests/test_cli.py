@@ -25,6 +25,7 @@ KILLED = """
 import os, signal, sys
 from functools import partial
 from pathlib import Path
+from labelnoise import files
 from labelnoise.cli import main
 from labelnoise.engine import checkpoint, loop
 from labelnoise.sweep import run
@@ -48,7 +49,7 @@ def die_at(owner, name, count, after):
 
 WHERE = {
     "step": (loop.Training, "_note", True),
-    "half a checkpoint": (checkpoint, "save_file", True),
+    "half a checkpoint": (files, "_fill", True),
     "checkpoint": (loop.Training, "save", True),
     "records": (run.Journal, "write", True),
     "before records": (run.Journal, "write", False),
@@ -100,6 +101,9 @@ def records(out):
         (["--methods", "ce,gse"], "unknown method 'gse'; did you mean 'gce'?"),
         (["--methods", ""], "methods is empty; name at least one"),
         (["--methods", " , "], "methods is empty; name at least one"),
+        (["methods.gce.q=abc"], "setting 'q' of method 'gce' must be a number, not 'abc'"),
+        (["train.optimiser.betas=[2,3]"], "train.optimiser: both betas must be at least 0 and below 1"),
+        (["train.augment.crop=2"], "crop needs images"),
         (["methods.gce.p=1"], "method 'gce' has no setting 'p'"),
         (["train.epoch=1"], "train: unknown key 'epoch'; did you mean 'epochs'?"),
         (["epochs"], "override 'epochs' is not of the form key=value"),
@@ -149,7 +153,11 @@ def test_bad_input_gets_one_sentence_and_leaves_nothing_behind(folder, words, se
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("config.json", '{"base": {"data": {}}}', "holds runs of another config, its data and net and"),
+        (
+            "config.json",
+            '{"base": {"data": {}}}',
+            "holds runs of another config (not the same: data.source, data.label_column, data.true_label_column, …)",
+        ),
         ("config.json", "no json", "is damaged"),
         ("thesis.tex", "dear", "exists and holds something else; choose another --out"),
     ],
@@ -201,9 +209,15 @@ def test_records_go_to_a_folder_under_runs_by_default(folder):
 @pytest.mark.parametrize(("kind", "registry"), [("methods", METHODS), ("nets", NETS), ("data", DATASETS)])
 def test_list_shows_every_name_with_its_sentence(kind, registry):
     result = typed("list", kind)
-    rows = [line.split(maxsplit=1) for line in result.output.splitlines()]
+    rows = [line.split(maxsplit=1) for line in result.output.splitlines() if not line.startswith(" ")]
     assert [name for name, _ in rows] == list(registry)
     assert all(sentence.endswith((".", "y", "λ", ")")) or len(sentence) > 20 for _, sentence in rows)
+
+
+def test_list_shows_the_settings_of_methods_and_where_they_are_searched():
+    lines = typed("list", "methods").output.splitlines()
+    (place,) = (number for number, line in enumerate(lines) if line.startswith("co_teaching "))
+    assert lines[place + 1].strip() == "forget=0.2 (searched from 0 to 0.9), ramp=10"
 
 
 def test_list_refuses_an_unknown_kind():
@@ -304,7 +318,7 @@ def test_with_the_truth_at_hand_accuracy_is_against_true_labels(clouds):
 
 def test_a_trained_model_predicts_a_csv(clouds):
     columns = ["--label-column", "kind", "--id-column", "id", "data.drop=[truth]"]
-    typed("train", "--data", "clouds.csv", *columns, *MINE, "--epochs", "40", "--out", "out")
+    typed("train", "--data", "clouds.csv", *columns, *MINE, "--epochs", "40", "--lr", "0.05", "--out", "out")
     result = typed("predict", "out", "clouds.csv", "--out", "predicted.csv")
     assert result.exit_code == 0, result.output
     lines = (clouds.parent / "predicted.csv").read_text().splitlines()
@@ -372,6 +386,16 @@ def test_a_failure_is_said_even_when_quiet(folder):
     assert "every run has failed; lower the learning rate with --lr" in result.stderr
 
 
+def test_stopped_while_it_reads_it_says_how_to_go_on(folder, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("labelnoise.comparing.make_plan", stop)
+    result = typed("train", *TINY, "--out", "out")
+    assert result.exit_code == 130
+    assert result.stderr == "\nstopped; type the same command again to go on\n"
+
+
 def test_asked_to_stop_it_saves_within_seconds_and_goes_on_when_typed_again(folder):
     options = ["--data", "digits", "--methods", "mixup", "--seeds", "2", "--epochs", "20", "--device", "cpu"]
     command = [sys.executable, "-m", "labelnoise", "train", *options, "--out"]
@@ -383,7 +407,7 @@ def test_asked_to_stop_it_saves_within_seconds_and_goes_on_when_typed_again(fold
         left.send_signal(number)
         _, said = left.communicate(timeout=5)
         assert left.returncode == 128 + number
-        assert said.strip() == "stopped, and saved; type the same command again to go on"
+        assert said.strip() == "stopped; type the same command again to go on"
         assert list(folder.glob("left/*/checkpoint.safetensors"))
     again = subprocess.run([*command, "left"], check=True, capture_output=True, text=True)
     assert "mixup × 2: goes on from epoch" in again.stdout

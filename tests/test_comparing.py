@@ -9,7 +9,7 @@ from labelnoise.comparing import compare_methods, config_text, make_plan
 from labelnoise.config import DEFAULT_METHODS, Data, Job, Named
 from labelnoise.configure import build
 from labelnoise.errors import InputError
-from labelnoise.results.model import Model
+from labelnoise.methods import METHODS
 from labelnoise.results.store import Store
 
 QUICK = {"methods": "ce,gce", "seeds": 2, "train": {"epochs": 2}, "net": {"name": "mlp", "settings": {"widths": "8"}}}
@@ -39,6 +39,13 @@ def test_the_data_pick_network_and_recipe_and_wishes_come_on_top():
     assert (suited.net.name, suited.train.epochs, suited.train.batch) == ("lenet5", 40, 64)
     asked = make_plan({"net": "mlp", "train": {"epochs": 3}}, images, labels).job
     assert (asked.net.name, asked.train.epochs, asked.train.batch) == ("mlp", 3, 64)
+
+
+def test_settings_of_files_are_refused_for_built_in_data():
+    with pytest.raises(
+        InputError, match=r"^data\.label_column is for data of one's own, but digits is built in; leave"
+    ):
+        make_plan({"data": {"source": "digits", "label_column": "y"}})
 
 
 def test_without_wishes_it_is_the_default_job():
@@ -102,8 +109,20 @@ def test_the_model_is_one_of_the_method_that_noisy_validation_chooses(frame, tmp
     result = compare_methods(frame, settings=QUICK, out=tmp_path / "out")
     model = result.model()
     assert model.config.method.name == result.summary.winner
-    packs = result.folder.glob(f"{result.summary.winner}-*/model.safetensors")
-    assert model.facts["score"] == max(Model.load(path).facts["score"] for path in packs)
+    assert [member.config.seed for member in model.members] == [0, 1]
+    assert [member.score for member in model.members] == result.summary.best.scores
+
+
+def test_runs_that_were_added_later_join_the_model(frame, tmp_path):
+    compare_methods(frame, settings={**QUICK, "methods": "gce"}, out=tmp_path)
+    result = compare_methods(frame, settings={**QUICK, "methods": "gce", "seeds": 3}, out=tmp_path)
+    assert sorted(member.config.seed for member in result.model().members) == [0, 1, 2]
+
+
+def test_a_comparison_prints_as_its_table(frame, tmp_path):
+    text = str(compare_methods(frame, settings=QUICK, out=tmp_path))
+    assert text.startswith("data: noise rate unknown")
+    assert "│ gce" in text
 
 
 def test_table_report_and_model_are_of_the_whole_folder(frame, tmp_path):
@@ -137,3 +156,25 @@ def test_the_name_is_offered_by_the_package():
     assert labelnoise.compare_methods is compare_methods
     with pytest.raises(AttributeError, match="module 'labelnoise' has no attribute 'compare'"):
         _ = labelnoise.compare
+
+
+def test_the_config_of_a_method_in_a_file_names_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from dataclasses import dataclass\nfrom labelnoise.methods import hyper, register\n"
+        "from labelnoise.methods.ce import CE\n\n\n@register('mine')\n@dataclass(frozen=True)\nclass Mine(CE):\n"
+        "    weight: float = hyper(0.5, low=0.0, high=1.0)\n"
+    )
+    plan = make_plan({"methods": ["ce", str(path)]})
+    assert plan.job.methods == (Named("ce"), Named("mine"))
+    again = make_plan(yaml.safe_load(config_text(plan)))
+    assert again.job.methods == (Named("ce"), Named("mine", {"weight": 0.5}))
+
+
+def test_a_config_whose_data_were_given_from_python_says_so(frame, tmp_path):
+    folder = compare_methods(frame, settings=QUICK, out=tmp_path / "out").folder
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    with pytest.raises(InputError, match=r"the data were given from Python; give them to compare_methods again"):
+        make_plan(config)
+    assert make_plan(config, frame).job.data.fingerprint == config["data"]["fingerprint"]

@@ -34,6 +34,7 @@ OTHER = {
     "transition": "0123456789abcdef",
     "seed": 1,
     "method.name": "gce",
+    "code": "00ff00ff00ff00ff",
     "method.settings": {"q": 0.5},
     "net.name": "lenet5",
     "net.settings": {"widths": "8"},
@@ -136,3 +137,23 @@ def test_a_comparison_is_of_six_methods_with_three_seeds_and_no_search():
     names = ["ce", "gce", "forward", "mixup", "co_teaching", "heteroscedastic"]
     assert [each.name for each in Job().methods] == names
     assert (Job().seeds, Job().search.trials) == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Optimiser(momentum=1.0), "momentum must be at least 0 and below 1, not 1.0"),
+        (lambda: Optimiser(betas=(0.9, 1.0)), "both betas must be at least 0 and below 1"),
+        (lambda: Schedule(gamma=-1.0), "gamma must be a number and not negative, but is -1.0"),
+        (lambda: Schedule(milestones=(3, -1)), "none may be negative"),
+    ],
+)
+def test_numbers_that_cannot_train_are_refused(make, sentence):
+    with pytest.raises(InputError, match=sentence):
+        make()
+
+
+def test_data_with_a_fingerprint_are_known_by_it_alone():
+    one, other = (RunConfig(data=Data(path, fingerprint="abc")) for path in ("a.csv", "b.csv"))
+    assert one.identity == other.identity
+    assert RunConfig(data=Data("a.csv")).identity != RunConfig(data=Data("b.csv")).identity

@@ -12,6 +12,7 @@ TEXTS = st.text(max_size=12) | st.sampled_from(
 )
 NUMBERS = st.floats(allow_nan=False)
 POSITIVE = st.floats(1e-12, 1e300)
+SHARES = st.floats(0, 1, exclude_max=True)
 COUNTS = st.integers(1, 10**6)
 NAMED = st.builds(Named, TEXTS, st.dictionaries(TEXTS, NUMBERS | st.integers() | TEXTS | st.booleans() | st.none()))
 JOBS = st.builds(
@@ -39,11 +40,11 @@ JOBS = st.builds(
             st.sampled_from(["adam", "sgd"]),
             POSITIVE,
             POSITIVE,
-            NUMBERS,
+            SHARES,
             st.booleans(),
-            st.tuples(NUMBERS, NUMBERS),
+            st.tuples(SHARES, SHARES),
         ),
-        st.builds(Schedule, st.just("step"), st.lists(st.integers(), max_size=3).map(tuple), NUMBERS, st.integers()),
+        st.builds(Schedule, st.just("step"), st.lists(COUNTS, max_size=3).map(tuple), POSITIVE, COUNTS),
         st.builds(Augment, COUNTS, st.booleans(), NUMBERS, *[st.lists(NUMBERS, max_size=3).map(tuple)] * 2),
     ),
     st.builds(Split, st.floats(0.01, 0.4), st.floats(0.01, 0.4)),
@@ -307,8 +308,8 @@ def test_what_a_tree_leaves_out_keeps_its_default():
 
 
 def test_whole_numbers_are_stored_as_the_kind_that_is_wanted():
-    train = build(Train, {"epochs": 5.0, "optimiser": {"lr": 1, "betas": [0, 1]}})
-    assert (train.epochs, train.optimiser.lr, train.optimiser.betas) == (5, 1.0, (0.0, 1.0))
+    train = build(Train, {"epochs": 5.0, "optimiser": {"lr": 1, "betas": [0, 0.5]}})
+    assert (train.epochs, train.optimiser.lr, train.optimiser.betas) == (5, 1.0, (0.0, 0.5))
     assert [type(each) for each in (train.epochs, train.optimiser.lr, *train.optimiser.betas)] == [int] + [float] * 3
 
 

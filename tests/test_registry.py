@@ -46,3 +46,12 @@ def test_a_name_is_given_once(fruits):
 
 def test_nearest_prefers_the_closest_name():
     assert nearest("symetric", ["asymmetric", "symmetric", "pair"]) == "did you mean 'symmetric'?"
+
+
+def test_a_name_that_was_taken_back_can_be_given_anew():
+    things = Registry("thing")
+    things.register("one")(1)
+    things.forget("one")
+    assert "one" not in things
+    things.register("one")(2)
+    assert things.get("one") == 2

@@ -354,6 +354,24 @@ def test_the_methods_of_a_file_are_found(folder):
     assert [method.name for method in find_methods("toys.py")] == ["toy_one", "toy_two"]
 
 
+def test_a_file_that_has_changed_is_read_anew(folder):
+    path = folder / "toys.py"
+    path.write_text(SOURCE.format(name="toy_one") + SOURCE.format(name="toy_two"))
+    find_methods("toys.py")
+    path.write_text(SOURCE.format(name="toy_one").replace("A toy", "Another toy"))
+    (method,) = find_methods("toys.py")
+    assert type(method).__doc__ == "Another toy."
+    assert "toy_two" not in METHODS
+
+
+def test_files_of_one_name_in_two_folders_are_two(folder):
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        (folder / name / "toys.py").write_text(SOURCE.format(name=f"toy_{name}"))
+    found = [method.name for name in ("one", "two") for method in find_methods(f"{name}/toys.py")]
+    assert found == ["toy_one", "toy_two"]
+
+
 def test_the_methods_of_a_dotted_module_are_found(folder):
     (folder / "mine").mkdir()
     (folder / "mine" / "toys.py").write_text(SOURCE.format(name="toy_three"))

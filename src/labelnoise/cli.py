@@ -1,5 +1,6 @@
 """The command `labelnoise`. Heavy imports wait until a command runs, so that `--help` answers at once."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,9 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except InputError as problem:
             raise Failure(str(problem)) from None
+        except KeyboardInterrupt as problem:
+            click.echo("\nstopped; type the same command again to go on", err=True)
+            raise SystemExit(128 + getattr(problem, "number", signal.SIGINT)) from None
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
@@ -49,7 +53,7 @@ def main() -> None:
     """Learn from data whose labels are partly wrong, and compare ways of doing so."""
 
 
-@main.command()
+@main.command(short_help="Compare methods on data: table, report and model.")
 @click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option(
     "--data",
@@ -104,23 +108,20 @@ def train(
     from labelnoise.comparing import config_text, make_plan, run_plan
     from labelnoise.config import DEFAULT_METHODS
     from labelnoise.configure import merge, parse_overrides, read_yaml
-    from labelnoise.engine.interrupt import InterruptError
     from labelnoise.report.tables import show
     from labelnoise.report.terminal import Terminal
 
     chosen = merge(read_yaml(config) if config else {}, _tree(options))
+    if not (quiet or print_config) and (path := _path(chosen)):
+        click.echo(f"reading {path}")
     chosen.setdefault("methods", [method.name for method in DEFAULT_METHODS])  # which overrides may change
     plan = make_plan(merge(chosen, parse_overrides(overrides)))
     if print_config:
         click.echo(config_text(plan), nl=False)
         return
     console, forced = Console(), None if executor == "auto" else executor
-    try:
-        with Terminal(console, quiet=quiet) as display:
-            result = run_plan(plan, out=out, device=device, executor=forced, display=display)
-    except InterruptError as problem:
-        click.echo("\nstopped, and saved; type the same command again to go on", err=True)
-        raise SystemExit(128 + problem.number) from None
+    with Terminal(console, quiet=quiet) as display:
+        result = run_plan(plan, out=out, device=device, executor=forced, display=display)
     show(result.summary, console)
     if not quiet:
         model = {"model": result.folder / "model.safetensors"} if result.has_model else {}
@@ -130,7 +131,7 @@ def train(
         raise Failure("every run has failed; lower the learning rate with --lr")
 
 
-@main.command()
+@main.command(short_help="Make one HTML page of the results in a folder.")
 @click.argument("runs", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Page to write; report.html in RUNS by default."
@@ -146,7 +147,7 @@ def report(runs: Path, out: Path | None, force: bool) -> None:
     click.echo(str(path))
 
 
-@main.command()
+@main.command(short_help="Predict the classes of new data by a trained model.")
 @click.argument("model", type=EXISTING)
 @click.argument("data")
 @click.option(
@@ -179,11 +180,14 @@ def list_names(kind: str) -> None:
     """Show the names that can be used."""
     from labelnoise.data.dataset import DATASETS
     from labelnoise.methods import METHODS
+    from labelnoise.methods.base import described_settings
     from labelnoise.nets import NETS
 
     registries: dict[str, Registry[Any]] = {"methods": METHODS, "nets": NETS, "data": DATASETS}
     for name, sentence in registries[kind].sentences():
         click.echo(f"{name:<18} {sentence}")
+        if kind == "methods" and (settings := described_settings(METHODS.get(name))):
+            click.echo(f"{'':<18} {settings}")
 
 
 @main.command()
@@ -215,6 +219,13 @@ def _tree(options: dict[str, Any]) -> dict[str, Any]:
                 section = section.setdefault(part, {})
             section[key] = value
     return tree
+
+
+def _path(settings: dict[str, Any]) -> Path | None:
+    # of data that have to be read from a file or folder
+    data = settings.get("data") or ""
+    source = data if isinstance(data, str) else str(data.get("source", ""))
+    return Path(source) if source and Path(source).exists() else None
 
 
 def _free(path: Path, force: bool) -> Path:

@@ -1,9 +1,12 @@
 """The main job as people ask for it: data and wishes in; table, report and trained model out."""
 
-import shutil
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from rich.console import Console
 
 from labelnoise.config import Data, Job, Named
 from labelnoise.configure import Tree, build, merge, plain, to_yaml
@@ -11,9 +14,11 @@ from labelnoise.data.dataset import DATASETS, Builder, Dataset
 from labelnoise.data.own import is_own, read
 from labelnoise.data.recipe import recipe
 from labelnoise.errors import InputError
+from labelnoise.files import write
 from labelnoise.report.page import write_page
-from labelnoise.report.summary import Summary, summarise
-from labelnoise.results.model import Model
+from labelnoise.report.summary import Row, Summary, summarise
+from labelnoise.report.tables import show
+from labelnoise.results.model import Model, join_models
 from labelnoise.results.store import Store
 from labelnoise.sweep.compare import run_job, written_out
 from labelnoise.sweep.run import Display, find_device
@@ -25,9 +30,10 @@ class Plan(NamedTuple):
 
     job: Job
     build: Builder  # seed -> data set
+    files: Mapping[str, str] = {}  # by method, the Python file that it came from
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What a comparison leaves, in a folder and in figures."""
 
@@ -35,6 +41,11 @@ class Comparison:
     summary: Summary
     has_model: bool  # of the method that noisy validation has chosen
     failed: bool  # every run that was asked for
+
+    def __str__(self) -> str:
+        text = StringIO()
+        show(self.summary, Console(file=text, width=120))
+        return text.getvalue().strip()
 
     @property
     def report(self) -> Path:
@@ -68,11 +79,13 @@ def compare_methods(
 
 def make_plan(tree: Tree, source: Any = None, y: Any = None, y_true: Any = None) -> Plan:
     """The whole job: what suits the data, overlaid with what is asked for; `source` stands for `data.source`."""
-    name = str(source) if isinstance(source, str | Path) else type(source).__name__
-    wishes = merge(tree, {} if source is None else {"data": {"source": name}})
+    given = source is not None and not isinstance(source, str | Path)
+    wishes = merge(tree, {} if source is None else {"data": {"source": "" if given else str(source)}})
     data = build(Job, {"data": wishes.get("data")}).data
+    if not data.source and not given:
+        raise InputError("data.source is empty, so the data were given from Python; give them to compare_methods again")
     own = y is not None or not isinstance(source, str | None) or is_own(data.source)
-    builder = _own(data, source, y, y_true) if own else DATASETS.get(data.source)
+    builder = _own(data, source, y, y_true) if own else _built_in(data)
     dataset = builder(0)
     suited = recipe(dataset.shape, round(len(dataset) * 0.7))
     defaults = {
@@ -83,33 +96,42 @@ def make_plan(tree: Tree, source: Any = None, y: Any = None, y_true: Any = None)
     job = build(Job, merge(defaults, wishes))
     if own:
         job = replace(job, data=_marked(job.data, dataset))
-    return Plan(replace(job, methods=_found(job.methods)), builder)
+    methods, files = _found(job.methods)
+    return Plan(replace(job, methods=methods), builder, files)
 
 
 def run_plan(plan: Plan, *, out: Path | str | None, device: str, executor: str | None, display: Display) -> Comparison:
     """Train what is not yet trained, then write config, report and the chosen model."""
-    place = find_device(device)
+    place, folder = find_device(device), Path(out) if out else None
+    results: list[tuple[Summary, bool]] = []
+
+    def conclude(store: Store) -> None:
+        write(store.folder / "config.yaml", config_text(plan))
+        summary = summarise(store)
+        results.append((summary, _write_model(store, summary.best)))
+        write_page(store, store.folder / "report.html")
+
     outcome = run_job(
-        plan.job, plan.build, out=Path(out) if out else None, device=place, executor=executor, display=display
+        plan.job, plan.build, out=folder, device=place, executor=executor, display=display, conclude=conclude
     )
-    store = outcome.store
-    _write(store.folder / "config.yaml", config_text(plan))
-    summary = summarise(store, outcome.runs)
-    has_model = _copy_model(store, summary)
-    write_page(store, store.folder / "report.html")
-    runs = store.runs()
-    return Comparison(store.folder, summary, has_model, all(runs[identity].failed for identity in outcome.runs))
+    ((summary, has_model),) = results
+    runs = outcome.store.runs()
+    failed = all(runs[identity].failed for identity in outcome.runs)
+    return Comparison(outcome.store.folder, summary, has_model, failed)
 
 
 def config_text(plan: Plan) -> str:
     """All settings of a plan as YAML: the same again as `labelnoise train --config` reads it."""
-    return to_yaml(plain(written_out(*plan)))
+    job = written_out(plan.job, plan.build)
+    methods = tuple(Named(plan.files.get(method.name, method.name), method.settings) for method in job.methods)
+    return to_yaml(plain(replace(job, methods=methods)))
 
 
-def _write(path: Path, text: str) -> None:
-    draft = path.with_suffix(".draft")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+def _built_in(data: Data) -> Builder:
+    builder = DATASETS.get(data.source)
+    if idle := [f.name for f in fields(Data) if f.name != "source" and getattr(data, f.name) != f.default]:
+        raise InputError(f"data.{idle[0]} is for data of one's own, but {data.source} is built in; leave it out")
+    return builder
 
 
 def _own(data: Data, source: Any, y: Any, y_true: Any) -> Builder:
@@ -126,22 +148,21 @@ def _marked(data: Data, dataset: Dataset) -> Data:
     return replace(data, fingerprint=dataset.fingerprint)
 
 
-def _found(methods: tuple[Named, ...]) -> tuple[Named, ...]:
-    # a Python file stands for the methods that it registers
-    named = [Named(found.name, method.settings) for method in methods for found in find_methods(method.name)]
-    return tuple({method.name: method for method in named}.values())
+def _found(methods: tuple[Named, ...]) -> tuple[tuple[Named, ...], dict[str, str]]:
+    # A Python file stands for the methods that it registers; later settings of the same method win.
+    named: dict[str, Named] = {}
+    files: dict[str, str] = {}
+    for method in methods:
+        for found in find_methods(method.name):
+            named[found.name] = Named(found.name, method.settings)
+            if method.name != found.name:
+                files[found.name] = method.name
+    return tuple(named.values()), files
 
 
-def _copy_model(store: Store, summary: Summary) -> bool:
-    # A pack keeps its best model alone, so settings that lost a search and were then asked for alone may have none.
-    if summary.best is None:
+def _write_model(store: Store, best: Row | None) -> bool:
+    # A pack keeps the model of its best settings alone, so settings that lost a search may have none.
+    if best is None:
         return False
-    chosen = {"name": summary.best.method, "settings": summary.best.settings}
-    paths = {run.pack.model for run in summary.best.finished}
-    models = [(Model.load(path).facts, path) for path in sorted(paths)]
-    scores = {path: facts["score"] for facts, path in models if facts["config"]["method"] == chosen}
-    if scores:
-        draft = store.folder / "model.draft"
-        shutil.copyfile(max(scores, key=lambda path: scores[path]), draft)
-        draft.replace(store.folder / "model.safetensors")
-    return bool(scores)
+    packs = sorted({run.pack.model for run in best.finished})
+    return join_models(packs, {"name": best.method, "settings": best.settings}, store.folder / "model.safetensors")

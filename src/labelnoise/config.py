@@ -38,6 +38,10 @@ class Optimiser:
             raise InputError(f"lr must be a number above 0, not {self.lr}")
         if not 0 <= self.weight_decay < inf:
             raise InputError(f"weight_decay must be a number and not negative, but is {self.weight_decay}")
+        if not 0 <= self.momentum < 1:
+            raise InputError(f"momentum must be at least 0 and below 1, not {self.momentum}")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise InputError(f"both betas must be at least 0 and below 1, but they are {self.betas}")
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,10 @@ class Schedule:
 
     def __post_init__(self) -> None:
         _check_known("schedule", self.name, get_args(ScheduleName))
+        if not 0 <= self.gamma < inf:
+            raise InputError(f"gamma must be a number and not negative, but is {self.gamma}")
+        if any(epoch < 0 for epoch in (*self.milestones, self.start)):
+            raise InputError(f"milestones {self.milestones} and start {self.start} are epochs: none may be negative")
 
 
 @dataclass(frozen=True)
@@ -140,6 +148,7 @@ class RunConfig:
     noise: str = "symmetric:0.4"
     transition: str = ""  # digest of the noise's matrix: a file of that name may change
     method: Named = Named("ce")
+    code: str = ""  # digest of the method's file where it is none of the package: it may change
     net: Named = Named("mlp")
     train: Train = Train()
     split: Split = Split()
@@ -152,7 +161,7 @@ class RunConfig:
     @property
     def identity(self) -> str:
         """Sixteen hexadecimal digits that change with every setting."""
-        return digest(self.to_dict())
+        return digest(essential(self.to_dict()))
 
 
 @dataclass(frozen=True)
@@ -186,6 +195,12 @@ class Job:
             raise InputError(f"seeds must be at least 1, not {self.seeds}")
         if not self.methods:
             raise InputError("methods is empty; name at least one, such as ce,gce")
+
+
+def essential(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that tell runs apart: of data with a fingerprint it is the fingerprint, wherever they lie."""
+    mark = config["data"].get("fingerprint")
+    return {**config, "data": {"fingerprint": mark}} if mark else dict(config)
 
 
 def digest(settings: Any) -> str:

@@ -28,6 +28,10 @@ class Registry(Generic[T]):
 
         return enter
 
+    def forget(self, name: str) -> None:
+        """Take a name back, so that it can be given anew."""
+        del self._things[name]
+
     def get(self, name: str) -> T:
         """The thing called `name`, or an error that names the nearest one."""
         if name in self._things:

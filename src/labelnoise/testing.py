@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 
-from labelnoise.config import Optimiser, Split, Train
+from labelnoise.config import Optimiser, Split, Train, digest
 from labelnoise.data.dataset import Dataset
 from labelnoise.data.loader import Loader, Task
 from labelnoise.data.split import split
@@ -366,10 +366,13 @@ def find_methods(name: str) -> list[Method]:
 
 
 def _import_file(path: Path) -> str:
-    name = f"labelnoise_checks_{path.stem}"  # the bare stem could be the name of a module in use
+    # The bare stem could be the name of a module in use, and two files may have one stem.
+    name = f"labelnoise_checks_{path.stem}_{digest(str(path.resolve()))[:8]}"
     spec = importlib.util.spec_from_file_location(name, path) if path.is_file() else None
     if spec is None or spec.loader is None:
         raise InputError(f"{path} is not a Python file that can be read")
+    for each in [each for each in METHODS if METHODS.get(each).__module__ == name]:
+        METHODS.forget(each)  # of an earlier state of the file
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
     try:

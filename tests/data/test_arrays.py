@@ -188,6 +188,11 @@ def test_labels_lie_in_a_file_beside_an_npy_file(name, text, tmp_path):
         ("y.txt", b"1\n2\n", "x.npy has 5 rows but y has 2; give one for each row"),
         ("y.csv", b"1\n2,3\n", "y.csv, line 2: several fields; write one label for each row of the inputs"),
         ("y.txt", b"\xff\n", "y.txt is not UTF-8 text; save it as UTF-8"),
+        (
+            "y.txt",
+            b"1" * 140_000,
+            "y.txt has a line too long for a label; write one for each row of the inputs",
+        ),
         ("y.npy", b"?", "y.npy is damaged or no .npy file; save it again"),
     ],
 )
@@ -220,3 +225,92 @@ def test_new_rows_of_a_file_in_two_parts_are_those_of_both(tmp_path):
     found = read_inputs(tmp_path / "a.npz", unscaled((2,)))
     assert found.ids == ("train/0", "train/1", "test/0")
     assert found.x.tolist() == [[1, 0], [0, 1], [1, 1]]
+
+
+WHOLE = {"x": np.eye(5), "y": Y}
+PARTS = {"x_train": np.eye(5), "y_train": Y, "x_test": np.eye(5), "y_test": Y}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (WHOLE | {"x": np.array(3.0)}, "a.npz: x holds no rows: its shape is ()"),
+        (WHOLE | {"x": np.array(["u"] * 5)}, "a.npz: x must hold numbers, not <U1; encode it first"),
+        (WHOLE | {"y": np.array(1)}, "a.npz: y has shape (); give one label for each row"),
+        (WHOLE | {"y": np.eye(5)}, "a.npz: y has shape (5, 5); give one label for each row"),
+        (
+            WHOLE | {"y": np.eye(5, dtype=int), "classes": np.array(["u", "v"])},
+            "a.npz: y has shape (5, 5); give one label for each row",
+        ),
+        (WHOLE | {"y": np.zeros(5, "M8[s]")}, "a.npz: y holds datetime64[s]; give numbers or texts"),
+        (WHOLE | {"y": np.zeros(5, "i4,i4")}, "a.npz: y holds [('f0', '<i4'), ('f1', '<i4')]; give numbers or texts"),
+        (WHOLE | {"y_true": np.array(1)}, "a.npz: y_true has shape (); give one label for each row"),
+        (WHOLE | {"y_true": Y[:3]}, "a.npz has 5 rows but y_true has 3; give one for each row"),
+        (WHOLE | {"classes": np.array("u")}, "a.npz: classes has shape (); give one name for each class"),
+        (WHOLE | {"classes": np.array([["u", "v"]])}, "a.npz: classes has shape (1, 2); give one name for each class"),
+        (WHOLE | {"ids": np.array("u")}, "a.npz: ids has shape (); give one id for each row"),
+        (WHOLE | {"ids": np.eye(5)}, "a.npz: ids has shape (5, 5); give one id for each row"),
+        (WHOLE | {"ids": np.arange(3)}, "a.npz has 5 rows in x but 3 in ids; give one for each row"),
+        (
+            WHOLE | {"ids": np.array(["a", "b", "=c", "d", "e"])},
+            "a.npz, row 2, column 'ids': '=c' is a spreadsheet formula; export values, not formulas, or rename it",
+        ),
+        (PARTS | {"x_train": np.array(3.0)}, "a.npz: x_train holds no rows: its shape is ()"),
+        (PARTS | {"x_test": np.zeros((0, 5))}, "a.npz: x_test holds no rows: its shape is (0, 5)"),
+        (PARTS | {"y_train": np.array(1)}, "a.npz: y_train has shape (); give one label for each row"),
+        (PARTS | {"y_test": np.eye(5)}, "a.npz: y_test has shape (5, 5); give one label for each row"),
+    ],
+)
+def test_arrays_of_an_npz_file_that_cannot_be_what_they_are_called_are_refused(arrays, message, tmp_path):
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(InputError) as error:
+        read(tmp_path / "a.npz")
+    assert str(error.value) == f"{tmp_path}/{message}"
+
+
+def test_labels_of_the_two_parts_may_stand_in_a_row_or_in_a_column(tmp_path):
+    np.savez(tmp_path / "a.npz", **PARTS | {"y_train": Y[:, None]}, classes=[b"no", b"yes"])
+    data = read(tmp_path / "a.npz")
+    assert data.classes == ("no", "yes")
+    assert data.y_given.tolist() == [*Y.tolist(), *Y.tolist()]
+
+
+def test_the_test_part_of_an_npz_file_is_noted(tmp_path):
+    np.savez(tmp_path / "a.npz", **PARTS)
+    assert read(tmp_path / "a.npz").notes == ("the test part is that of the file, 5 rows",)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x": np.array(3.0)}, "a.npz holds no rows: its shape is ()"),
+        ({"x": np.eye(2), "ids": np.array("u")}, "a.npz: ids has shape (); give one id for each row"),
+        ({"x": np.eye(2), "ids": np.arange(3)}, "a.npz has 2 rows in x but 3 in ids; give one for each row"),
+        ({"x_train": np.eye(2), "x_test": np.array(3.0)}, "a.npz holds no rows: its shape is ()"),
+    ],
+)
+def test_new_rows_of_an_npz_file_that_cannot_be_are_refused(arrays, message, tmp_path):
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(InputError) as error:
+        read_inputs(tmp_path / "a.npz", unscaled((2,)))
+    assert str(error.value) == f"{tmp_path}/{message}"
+
+
+def test_new_rows_may_have_labels_of_any_shape(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.eye(2), y=np.eye(2))
+    assert read_inputs(tmp_path / "a.npz", unscaled((2,))).x.tolist() == np.eye(2).tolist()
+
+
+def test_an_npy_file_of_a_single_number_is_refused(tmp_path):
+    np.save(tmp_path / "x.npy", np.array(3.0))
+    with pytest.raises(InputError, match=r"x\.npy holds no rows: its shape is \(\)$"):
+        read(tmp_path / "x.npy", Data(labels=str(tmp_path / "y.txt")))
+
+
+def test_arrays_of_an_npz_file_that_play_no_part_are_said(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.eye(4), y=[0, 1, 0, 1], weights=[1, 1, 1, 1])
+    np.savez(
+        tmp_path / "b.npz", x_train=np.eye(4), y_train=[0, 1, 0, 1], x_test=np.eye(4), y_test=[0, 1, 0, 1], y_true=[0]
+    )
+    for name, left in (("a", "weights"), ("b", "y_true")):
+        assert f"left out of {tmp_path / name}.npz: '{left}'" in read(tmp_path / f"{name}.npz").notes

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from labelnoise.data.delimited import read_csv
+from labelnoise.errors import InputError
 
 
 def read(path, text, **columns):
@@ -53,3 +54,10 @@ def test_rows_are_called_by_their_lines_in_spite_of_blank_ones_and_of_ends_of_li
     _, origin = read(tmp_path / "t.csv", '\na,b\n1,2\n\n"x\ny",3\n4,5\n')
     assert [origin.row(row) for row in range(3)] == ["line 3", "line 5", "line 7"]
     assert origin.name == str(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(("text", "line"), [("a,b\n{},2\n", 2), ("{},b\n1,2\n", 1), ("a,b\n1,2\n{},\n", 3)])
+def test_a_field_that_is_too_long_to_be_looked_at_is_refused_with_its_line(text, line, tmp_path):
+    with pytest.raises(InputError) as error:
+        read(tmp_path / "t.csv", text.format("x" * 140_000))
+    assert str(error.value) == f"{tmp_path}/t.csv, line {line}: a field of more than 131072 characters; shorten it"

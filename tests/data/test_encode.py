@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from labelnoise.config import Data
 from labelnoise.data import read, read_inputs
-from labelnoise.data.encode import fit, transform
+from labelnoise.data.encode import fit, listed, transform
 from labelnoise.data.factor import Origin
 from labelnoise.errors import InputError
 
@@ -68,11 +68,14 @@ def test_numbers_are_names_if_so_asked_or_categorical():
         (["u"] * 101, "column 'a' is left out: it is always 'u'"),
         ([True] * 101, "column 'a' is left out: it is always True"),
         ([1e-200, 2e-200] + [1e-200] * 99, "column 'a' is left out: it is always about 1e-200"),
-        ([f"u{i}" for i in range(101)], "column 'a' is left out: 101 different texts"),
+        (
+            [f"u{i}" for i in range(101)],
+            "column 'a' is left out: 101 different texts; list it in data.categorical to keep it",
+        ),
     ],
 )
 def test_columns_that_tell_nothing_are_left_out_with_a_note(cells, note):
-    columns, _, notes = both(pd.DataFrame({"a": cells, "b": range(101)}))
+    columns, _, notes = both(pd.DataFrame({"a": cells, "b": [0, 1] * 50 + [0]}))
     assert [column["name"] for column in columns] == ["b"]
     assert notes == [note]
 
@@ -80,6 +83,39 @@ def test_columns_that_tell_nothing_are_left_out_with_a_note(cells, note):
 def test_a_hundred_different_texts_are_categories():
     columns, _, _ = both(pd.DataFrame({"a": [f"u{i}" for i in range(100)]}))
     assert len(columns[0]["values"]) == 100
+
+
+def test_more_than_a_hundred_different_texts_are_categories_if_so_asked():
+    columns, _, notes = both(pd.DataFrame({"a": [f"u{i:03}" for i in range(101)]}), ["a"])
+    assert columns[0]["values"] == [f"u{i:03}" for i in range(101)]
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "noted"),
+    [
+        (range(10), True),
+        ([float(i) for i in range(7, 17)], True),
+        ([str(i) for i in range(1, 11)], True),
+        (range(9), False),
+        (range(0, 20, 2), False),
+        (range(10, 0, -1), False),
+        ([*range(9), None], False),
+        ([*map(str, range(9)), ""], False),
+    ],
+)
+def test_a_column_that_counts_the_rows_is_remarked_on(cells, noted):
+    _, notes = fit(pd.DataFrame({"a": cells}), ORIGIN)
+    assert notes == ["column 'a' counts the rows: if it is an id, name it with --id-column"] * noted
+
+
+def test_columns_that_are_inputs_are_listed_up_to_twenty():
+    columns = [{"name": f"c{i}"} for i in range(21)]
+    assert listed(columns[:1]) == "inputs are made of 1 column: c0"
+    assert listed(columns[:2]) == "inputs are made of 2 columns: c0, c1"
+    names = ", ".join(f"c{i}" for i in range(20))
+    assert listed(columns[:20]) == f"inputs are made of 20 columns: {names}"
+    assert listed(columns) == f"inputs are made of 21 columns: {names}, …"
 
 
 def test_texts_that_are_all_numbers_are_numbers():

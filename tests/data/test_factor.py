@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from labelnoise.data.factor import Origin, factor, is_categorical
+from labelnoise.data.factor import Origin, factor, is_categorical, is_formula
 from labelnoise.errors import InputError
 
 ORIGIN = Origin("the table")
@@ -45,6 +45,16 @@ def test_formulas_are_refused_with_their_cell(cell):
         f"the table, row 1, column 'c': {cell!r} is a spreadsheet formula; "
         "export values, not formulas, or leave the column out with drop"
     )
+
+
+def test_the_remedy_for_a_formula_is_that_of_the_caller():
+    with pytest.raises(InputError, match=r"export values, not formulas, or rename it$"):
+        factor(["=A1"], ORIGIN, "c", "rename it")
+
+
+def test_spaces_do_not_hide_a_formula():
+    assert is_formula(" \t=A1")
+    assert not is_formula(" a=1")
 
 
 @pytest.mark.parametrize("cell", ["-1", "+49 30 1", "@home", "a=b", "-", "f(x)"])

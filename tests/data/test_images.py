@@ -5,7 +5,7 @@ from PIL import Image
 
 from labelnoise.config import Data
 from labelnoise.data import read, read_inputs
-from labelnoise.data.images import SUFFIXES, Listed, stack
+from labelnoise.data.images import SUFFIXES, Listed, conform, stack
 from labelnoise.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -126,3 +126,60 @@ def test_images_that_a_model_cannot_know_are_refused(image, message, tmp_path):
     with pytest.raises(InputError) as error:
         read_inputs(tmp_path / "i", {"kind": "images", "shape": [1, 6, 4], "resize": 0})
     assert str(error.value).endswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("=cmd().png", "i/=cmd().png: '=cmd().png', the id of an image, is a spreadsheet formula; rename the file"),
+        ("=cmd/1.png", "i/=cmd: '=cmd/1.png', the id of an image, is a spreadsheet formula; rename the folder"),
+        ("@b/c(1).png", "i/@b: '@b/c(1).png', the id of an image, is a spreadsheet formula; rename the folder"),
+    ],
+)
+def test_new_images_called_like_a_formula_are_refused(name, message, tmp_path):
+    save(tmp_path / "i", {"1.png": GREY, name: GREY})
+    with pytest.raises(InputError) as error:
+        read_inputs(tmp_path / "i", {"kind": "images", "shape": [1, 6, 4], "resize": 0})
+    assert str(error.value) == f"{tmp_path}/{message}"
+
+
+def test_a_class_folder_called_like_a_formula_is_refused(tmp_path):
+    save(tmp_path, {"=cmd/1.png": GREY, "y/1.png": GREY})
+    with pytest.raises(InputError) as error:
+        read(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path}/=cmd: '=cmd/1.png', the id of an image, is a spreadsheet formula; rename the folder"
+    )
+
+
+def test_images_are_not_scaled_to_a_million_pixels(tmp_path):
+    save(tmp_path, {"x/1.png": GREY, "y/1.png": GREY})
+    with pytest.raises(InputError) as error:
+        read(tmp_path, Data(image_size=50_000))
+    assert str(error.value) == "image_size 50000 makes images of a million pixels or more; choose fewer than 1000"
+    assert read(tmp_path, Data(image_size=999)).shape == (1, 999, 999)
+
+
+def test_images_that_need_too_much_memory_are_refused_before_they_are_read():
+    with pytest.raises(InputError) as error:
+        stack([Listed("no file", None)] * 100_000, 900)
+    assert str(error.value) == (
+        "100000 images of 900 × 900 pixels need 75.4 GiB of memory; "  # 81e9 / 2**30
+        "give fewer, or scale them down, such as by --image-size 64"
+    )
+
+
+def test_images_for_which_there_is_no_memory_are_refused(monkeypatch):
+    def empty(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(np, "empty", empty)
+    with pytest.raises(InputError, match=r"^2 images of 8192 × 4096 pixels need 0\.0625 GiB of memory; give fewer, "):
+        conform([Listed("a", None)] * 2, {"kind": "images", "shape": [1, 4096, 8192], "resize": 0})
+
+
+def test_colour_after_grey_keeps_what_was_grey():
+    shades = [Listed("a", Image.fromarray(GREY)), Listed("b", Image.fromarray(COLOUR))]
+    x, _, _ = stack([*shades, shades[0]], 6)
+    assert torch.equal(x[0], x[2])
+    assert all(torch.equal(x[0, 0], x[0, channel]) for channel in range(3))

@@ -114,8 +114,7 @@ BAD_TABLES = [
     ),
     (
         "a,label\n1,x\n2,@SUM(B1)\n",
-        "t.csv, line 3, column 'label': '@SUM(B1)' is a spreadsheet formula; export values, not formulas, "
-        "or leave the column out with drop",
+        "t.csv, line 3, column 'label': '@SUM(B1)' is a spreadsheet formula; export values, not formulas, or rename it",
     ),
 ]
 
@@ -134,8 +133,7 @@ BAD_COLUMNS = [
     ({"id_column": "d"}, "t.csv has no column 'd' (id_column); known are a, b, c, f, label"),
     (
         {"id_column": "f"},
-        "t.csv, line 3, column 'f': '+1|A' is a spreadsheet formula; export values, not formulas, "
-        "or leave the column out with drop",
+        "t.csv, line 3, column 'f': '+1|A' is a spreadsheet formula; export values, not formulas, or rename it",
     ),
     ({"true_label_column": "c", "drop": ("f",)}, "t.csv, line 3, column 'c': the true label is missing; fill it in"),
     ({"true_label_column": "labl"}, "t.csv has no column 'labl' (true_label_column); did you mean 'label'?"),
@@ -254,6 +252,36 @@ def test_a_bad_file_is_refused_with_one_sentence(files, source, message, tmp_pat
     assert told(error, tmp_path) == message
 
 
+@pytest.mark.parametrize(
+    ("source", "settings", "message"),
+    [
+        ("a.npz", {"label_column": "y"}, "label_column is for tables, which a.npz is not; leave it out"),
+        ("a.npz", {"labels": "y.txt"}, "labels is for .npy files, which a.npz is not; leave it out"),
+        ("a.npy", {"drop": ("a",)}, "drop is for tables, which a.npy is not; leave it out"),
+        ("a.npy", {"image_size": 8}, "image_size is for image files, which a.npy is not; leave it out"),
+        ("i", {"id_column": "a"}, "id_column is for tables, which i is not; leave it out"),
+        ("i", {"image_column": "a"}, "image_column is for tables, which i is not; leave it out"),
+        ("t.csv", {"labels": "y.txt"}, "labels is for .npy files, which t.csv is not; leave it out"),
+        ("t.csv", {"true_labels": "y.txt"}, "true_labels is for .npy files, which t.csv is not; leave it out"),
+        ("t.csv", {"image_size": 8}, "image_size is for image files, and t.csv lists none; leave it out"),
+        (X, {"true_label_column": "a"}, "true_label_column is for tables, which x is not; leave it out"),
+        (X, {"categorical": ("a",)}, "categorical is for tables, which x is not; leave it out"),
+        (pd.DataFrame(X), {"labels": "y.txt"}, "labels is for .npy files, which the table is not; leave it out"),
+    ],
+)
+def test_a_setting_that_does_not_apply_is_refused_by_name(source, settings, message, tmp_path):
+    put(tmp_path, IMAGES | {"t.csv": ROWS, "a.npz": npz(x=X, y=Y), "a.npy": npy(X)})
+    given, y = (tmp_path / source, None) if isinstance(source, str) else (source, Y)
+    with pytest.raises(InputError) as error:
+        read(given, Data(**settings), y=y)
+    assert told(error, tmp_path) == message
+
+
+def test_settings_of_a_model_do_not_hinder_its_predictions():
+    settings = Data(label_column="y", labels="y.txt", image_size=8, drop=("a",))
+    assert read_inputs(X, NUMBERS, settings).x.shape == (4, 4)
+
+
 @pytest.mark.parametrize("source", [{"x": X}, 3, None])
 def test_what_is_no_data_is_refused_by_its_type(source):
     with pytest.raises(InputError, match=f"^the {type(source).__name__} cannot be read; give a path, a DataFrame, "):
@@ -366,35 +394,7 @@ def test_built_in_data_come_back_as_they_are(name):
     assert inputs.ids[:2] == ("0", "1")
 
 
-def test_spaces_around_a_label_do_not_make_another_class(tmp_path):
-    (tmp_path / "t.csv").write_text("a,label\n1,yes\n2, yes \n3,no\n4,no \n")
-    assert read(tmp_path / "t.csv").classes == ("no", "yes")
-
-
-def test_classes_that_differ_in_case_only_are_remarked_on(tmp_path):
-    (tmp_path / "t.csv").write_text("a,label\n1,yes\n2,Yes\n3,no\n")
-    assert "classes 'Yes' and 'yes' differ in case only" in read(tmp_path / "t.csv").notes
-
-
 def test_a_name_with_a_suffix_is_a_file_even_if_it_is_not_there():
     assert is_own("nope.cvs")
     with pytest.raises(InputError, match=r"^there is no file or folder 'nope\.cvs'$"):
         read("nope.cvs")
-
-
-def test_arrays_of_an_npz_file_that_play_no_part_are_said(tmp_path):
-    np.savez(tmp_path / "a.npz", x=np.eye(4), y=[0, 1, 0, 1], weights=[1, 1, 1, 1])
-    np.savez(
-        tmp_path / "b.npz", x_train=np.eye(4), y_train=[0, 1, 0, 1], x_test=np.eye(4), y_test=[0, 1, 0, 1], y_true=[0]
-    )
-    for name, left in (("a", "weights"), ("b", "y_true")):
-        assert f"left out of {tmp_path / name}.npz: '{left}'" in read(tmp_path / f"{name}.npz").notes
-
-
-def test_images_that_a_table_lists_are_called_by_their_paths(tmp_path):
-    for number in range(4):
-        Image.fromarray(np.full((8, 8), number, np.uint8)).save(tmp_path / f"{number}.png")
-    (tmp_path / "t.csv").write_text("path,label\n" + "".join(f"{i}.png,{i % 2}\n" for i in range(4)))
-    data = read(tmp_path / "t.csv")
-    assert data.ids == ("0.png", "1.png", "2.png", "3.png")
-    assert read_inputs(tmp_path / "t.csv", data.encoding).ids == data.ids

@@ -81,6 +81,39 @@ def test_many_classes_are_taken_if_each_has_two_rows():
         to_dataset(rows([*range(101), *range(100)]))
 
 
+@pytest.mark.parametrize("count", [20, 60])
+def test_labels_that_are_measurements_are_refused(count):
+    with pytest.raises(InputError) as error:
+        to_dataset(rows([f"{0.37 * i:.2f}" for i in range(count)]))
+    assert str(error.value) == (
+        f"the table: 'label' holds {count} different labels in {count} rows, too many for classes; name another column"
+    )
+
+
+def test_fewer_than_twenty_classes_may_have_a_row_each():
+    assert len(to_dataset(rows(list(range(19)))).classes) == 19
+
+
+def test_classes_of_which_most_have_a_single_row_are_refused():
+    assert len(to_dataset(rows([*range(20), *range(10), *[0] * 70])).classes) == 20
+    with pytest.raises(InputError) as error:
+        to_dataset(rows([*range(20), *range(9), *[0] * 71]))
+    assert str(error.value) == (
+        "the table: 11 of 20 different labels in 'label' have a single row, too many for classes; "
+        "name another column, or leave rare labels out"
+    )
+
+
+def test_a_class_called_like_a_formula_is_refused_even_if_no_row_has_it():
+    with pytest.raises(InputError, match=r"^the table: class '=A1' is a spreadsheet formula; rename it$"):
+        to_dataset(rows(pd.Categorical(["a", "b"], ["a", "=A1", "b"])))
+
+
+def test_a_test_part_that_loses_all_its_rows_is_named_with_its_source():
+    with pytest.raises(InputError, match=r"^the table: 0 of 2 rows are kept for the test; keep some, not all$"):
+        to_dataset(rows(["a", "b", None], test=torch.tensor([2])))
+
+
 def test_ids_are_texts():
     assert numbered(3) == ("0", "1", "2")
     assert identified([7, 5], Origin("x"), "id") == ("7", "5")

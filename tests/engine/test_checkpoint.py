@@ -1,3 +1,5 @@
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -53,19 +55,44 @@ def test_saving_leaves_one_file(path):
     assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("dies_in", ["save_file", "fsync", "replace"])
+@pytest.mark.parametrize("dies_in", ["serialised", "fsync", "replace"])
 def test_a_save_that_dies_leaves_the_old_checkpoint(path, monkeypatch, dies_in):
     def die(*_, **__):
         raise KeyboardInterrupt
 
     save(path, TENSORS, FACTS)
-    owner = {"save_file": checkpoint, "fsync": checkpoint.os, "replace": Path}[dies_in]
+    owner = {"serialised": checkpoint, "fsync": os, "replace": Path}[dies_in]
     monkeypatch.setattr(owner, dies_in, die)
     with pytest.raises(KeyboardInterrupt):
         save(path, {"counts": torch.zeros(5)}, {"position": [9, 9, 9]})
     tensors, facts = load(path)
     assert torch.equal(tensors["counts"], TENSORS["counts"])
     assert facts == FACTS
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_the_old_checkpoint(path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    save(path, TENSORS, FACTS)
+    monkeypatch.setattr(os, "fsync", full)
+    sentence = (
+        r"cannot write .*checkpoint.safetensors \(No space left on device\); free space and type the command again"
+    )
+    with pytest.raises(InputError, match=sentence):
+        save(path, {}, {})
+    assert load(path)[1] == FACTS
+
+
+def test_a_checkpoint_may_be_read_by_whom_the_umask_lets(path):
+    save(path, TENSORS, FACTS)
+    (path.parent / "plain").write_text("")
+    assert path.stat().st_mode == (path.parent / "plain").stat().st_mode
+
+
+def test_a_file_that_is_not_there_is_refused_with_advice(path):
+    with pytest.raises(InputError, match=r"checkpoint.* cannot be read .*No such file.*; delete it to begin anew"):
+        load(path)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.6, 0.99])
@@ -78,7 +105,9 @@ def test_a_truncated_checkpoint_is_refused_with_advice(path, share):
 
 
 def test_a_safetensors_file_of_someone_else_is_refused(tmp_path):
-    for number, metadata in enumerate([None, {"format": "pt"}, {"facts": "not json"}]):
+    for number, metadata in enumerate(
+        [None, {"format": "pt"}, {"facts": "not json"}, {"facts": "[3]"}, {"facts": "3"}]
+    ):
         path = tmp_path / f"{number}.safetensors"
         save_file({"x": torch.zeros(1)}, path, metadata=metadata)
         with pytest.raises(InputError, match="cannot be read"):

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, Method, Stage, build, hyper
-from labelnoise.methods.base import Range, hyper_fields, structure
+from labelnoise.methods.base import Range, described_settings, hyper_fields, structure
 from labelnoise.rng import Rng
 from labelnoise.types import Batch, Context, DataSpec
 
@@ -93,3 +93,26 @@ def test_build_names_the_nearest_setting() -> None:
 def test_build_says_where_there_is_nothing_to_set() -> None:
     with pytest.raises(InputError, match="method 'ce' has no setting 'q'; it has none"):
         build("ce", {"q": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "sentence"),
+    [
+        ("gce", {"q": "abc"}, "setting 'q' of method 'gce' must be a number, not 'abc'"),
+        ("gce", {"q": True}, "setting 'q' of method 'gce' must be a number, not True"),
+        ("co_teaching", {"ramp": 10.5}, "setting 'ramp' of method 'co_teaching' must be a whole number, not 10.5"),
+        ("forward", {"noisy_validation": 1}, "must be true or false, not 1"),
+    ],
+)
+def test_build_refuses_settings_of_another_type(method, settings, sentence) -> None:
+    with pytest.raises(InputError, match=sentence):
+        build(method, settings)
+
+
+def test_build_takes_a_whole_number_however_it_is_written() -> None:
+    assert build("co_teaching", {"ramp": 5.0, "forget": 0}) == build("co_teaching", {"ramp": 5, "forget": 0.0})
+    assert isinstance(build("co_teaching", {"ramp": 5.0}).ramp, int)
+
+
+def test_settings_are_described_with_defaults_and_ranges() -> None:
+    assert described_settings(METHODS.get("co_teaching")) == "forget=0.2 (searched from 0 to 0.9), ramp=10"

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from labelnoise.metrics import accuracy, ece, nll, selection_precision_recall
+from labelnoise.metrics import accuracy, binned_ece, ece, nll, selection_precision_recall
 from labelnoise.rng import Rng
 
 PROBS = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.4, 0.5, 0.1], [0.2, 0.2, 0.6]], dtype=torch.float64)
@@ -47,6 +47,15 @@ def test_ece_equals_a_loop_over_bins(bins):
     top, predicted = probs.max(1)
     expected = binned(top.tolist(), (predicted == y).long().tolist(), bins)
     assert ece(probs, y, bins).item() == pytest.approx(expected, abs=1e-14)
+
+
+def test_ece_from_bins_is_that_of_the_predictions():
+    rng = np.random.default_rng(0)
+    probs, y = rng.dirichlet(np.ones(4), 500), rng.integers(0, 4, 500)
+    confidence, correct = probs.max(1), probs.argmax(1) == y
+    place = np.ceil(confidence * 15).astype(int) - 1
+    bins = np.array([[(m := place == b).sum(), confidence[m].sum(), correct[m].sum()] for b in range(15)], dtype=float)
+    assert binned_ece(bins).item() == pytest.approx(ece(probs, y).item(), abs=1e-12)
 
 
 @pytest.mark.parametrize("bins", [10, 15, 100])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from labelnoise.metrics import matrix_error
+from labelnoise.metrics import matrix_error, shares
 from labelnoise.noise import TransitionMatrix, symmetric
 
 TRUTH = [[0.8, 0.2], [0.3, 0.7]]
@@ -36,3 +36,8 @@ def test_matrices_of_every_kind_are_compared_alike(kind):
 def test_a_run_axis_gives_one_error_per_run():
     runs = torch.tensor([ESTIMATE, TRUTH], dtype=torch.float64)
     assert matrix_error(runs, TRUTH).mean_absolute.tolist() == pytest.approx([0.075, 0], abs=1e-15)
+
+
+def test_shares_of_counts_sum_to_one_in_every_row_that_has_any():
+    found = shares(np.array([[[1, 3], [0, 0]], [[2, 2], [5, 0]]])).numpy()
+    np.testing.assert_array_equal(found, [[[0.25, 0.75], [np.nan, np.nan]], [[0.5, 0.5], [1, 0]]])

@@ -9,7 +9,7 @@ import torch
 from labelnoise.config import RunConfig, digest
 from labelnoise.engine import checkpoint
 from labelnoise.results.record import Record, append
-from labelnoise.results.store import Store
+from labelnoise.results.store import Journal, Store
 
 HEIGHTS = {"ce": 0.80, "gce": 0.93, "forward": 0.91, "mixup": 0.90, "co_teaching": 0.92, "heteroscedastic": 0.82}
 BASE = {key: value for key, value in RunConfig().to_dict().items() if key not in ("method", "seed")}
@@ -85,6 +85,7 @@ def fabricate(tmp_path):
         failed=(),
         histories=None,
         searches=None,
+        compared=None,
         folder="results",
     ):
         """`failed` are pairs of method and seed; `histories` maps such a pair to measures by epoch."""
@@ -93,7 +94,10 @@ def fabricate(tmp_path):
         noise = "none" if truth == "unknown" else "symmetric:0.4"
         data = {"name": name, "rows": 1797, "shape": [64], "classes": list(classes), "notes": list(notes)}
         data |= {"parts": {"train": 1257, "validation": 180, "test": 360}, "truth": truth}
+        data |= {"told_rate": None if truth == "unknown" else 0.4}
         (root / "config.json").write_text(json.dumps({"base": BASE | {"noise": noise}, "data": data}))
+        if compared:
+            (root / "compared.json").write_text(json.dumps({"runs": compared}))
         if searches:
             (root / "searches.json").write_text(json.dumps(searches))
         for place, method in enumerate(methods):
@@ -123,7 +127,7 @@ def fabricate(tmp_path):
                 "versions": {"labelnoise": "0.1.0", "torch": "2.13.0"},
                 "finished": f"2025-01-01T00:00:{place:02}",
             }
-            (pack / "finished.json").write_text(json.dumps(facts))
+            Journal(pack).finish(facts)
         return Store.read(root)
 
     return make

@@ -1,7 +1,11 @@
+import html
+import json
 import os
 import re
 import shutil
+from collections import Counter
 from html.parser import HTMLParser
+from pathlib import Path
 from statistics import mean, stdev
 
 import numpy as np
@@ -10,8 +14,8 @@ import torch
 
 from labelnoise.config import digest
 from labelnoise.engine import checkpoint
-from labelnoise.metrics import ece
-from labelnoise.report.page import calibration_error, page, write_page
+from labelnoise.errors import InputError
+from labelnoise.report.page import page, write_page
 from labelnoise.report.summary import summarise
 from labelnoise.results.select import NoisyValidation
 
@@ -91,20 +95,11 @@ def test_marked_figures_are_bold(fabricate):
     [
         ("known", "Test accuracy in % against true labels"),
         ("unknown", "Test accuracy in % against given labels"),
-        ("added", "Test accuracy in % against the labels of the file, to which noise was added"),
+        ("added", "Test accuracy in % against the file's own labels, before noise was added"),
     ],
 )
 def test_it_says_what_accuracy_is_measured_against(fabricate, truth, reference):
-    assert reference in page(small(fabricate, truth=truth))
-
-
-def test_the_calibration_error_from_bins_is_that_of_the_predictions():
-    rng = np.random.default_rng(0)
-    probs, y = rng.dirichlet(np.ones(4), 500), rng.integers(0, 4, 500)
-    confidence, correct = probs.max(1), probs.argmax(1) == y
-    place = np.ceil(confidence * 15).astype(int) - 1
-    bins = np.array([[(m := place == b).sum(), confidence[m].sum(), correct[m].sum()] for b in range(15)], dtype=float)
-    assert calibration_error(bins) == pytest.approx(float(ece(probs, y)), abs=1e-12)
+    assert reference in html.unescape(page(small(fabricate, truth=truth)))
 
 
 def test_nothing_from_the_data_becomes_markup(fabricate):
@@ -145,6 +140,58 @@ def test_it_is_written_whole_and_leaves_no_draft(fabricate, tmp_path):
     write_page(store, tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page(store)
     assert {path.name for path in tmp_path.iterdir()} == {"results", "report.html"}
+
+
+def test_a_page_for_a_folder_that_is_not_there_is_refused(fabricate, tmp_path):
+    with pytest.raises(InputError, match=r"there is no folder .*nodir; make it first"):
+        write_page(small(fabricate, epochs=2), tmp_path / "nodir" / "x.html")
+
+
+def test_a_page_reads_each_file_once(fabricate, monkeypatch):
+    store = small(fabricate, epochs=2)
+    opened_files, loaded = Counter(), []
+    for name in ("read_text", "read_bytes"):
+        original = getattr(Path, name)
+
+        def counting(self, *args, original=original, **kwargs):
+            opened_files[self.relative_to(store.folder) if self.is_relative_to(store.folder) else None] += 1
+            return original(self, *args, **kwargs)
+
+        monkeypatch.setattr(Path, name, counting)
+    load = checkpoint.load
+    monkeypatch.setattr(checkpoint, "load", lambda path, advice: (loaded.append(path), load(path, advice))[1])
+    page(store)
+    del opened_files[None]
+    assert len(opened_files) == 1 + 2 * len(SMALL)  # config, and of each pack facts and records
+    assert set(opened_files.values()) == {1}
+    assert len(loaded) == len(SMALL)
+
+
+def test_rows_that_look_the_same_keep_their_own_figures(fabricate):
+    methods = [named("mixup", alpha=10), named("mixup", alpha=10.0)]
+    store = small(fabricate, methods=methods)
+    ones, others = (summarise(store).rows[place] for place in (0, 1))
+    assert ones.label == others.label
+    cells = [cell.strip() for cell in Reader(page(store)).cells]
+    shown = [cells[i + 2] for i, cell in enumerate(cells) if cell.startswith(ones.label)]
+    assert [text.split()[0] for text in shown] == [
+        f"{100 * mean(row.accuracies['last']):.1f}" for row in (ones, others)
+    ]
+    assert sum("chosen" in cell for cell in cells) == 1
+    errors = re.findall(r"<figcaption>mixup.*?: ECE ([\d.]+) %", page(store))
+    expected = []
+    for row in (ones, others):
+        rows, confidence, correct = sum(run.details["test_bins"] for run in row.finished).numpy().T
+        expected.append(f"{100 * np.abs(correct - confidence).sum() / rows.sum():.1f}")
+    assert errors == expected
+
+
+def test_an_estimate_by_predictions_is_drawn_by_predicted_class(fabricate):
+    figures = re.findall(r"<figure>.*?</figure>", page(small(fabricate)), flags=re.DOTALL)
+    drawn = {re.search("<figcaption>(Realised|Estimated|As)?", each)[1]: each for each in figures}
+    assert ">predicted class<" in drawn["Estimated"]
+    assert ">true class<" not in drawn["Estimated"]
+    assert all(">true class<" in drawn[name] for name in ("Realised", "As"))
 
 
 def test_a_page_of_six_methods_and_forty_epochs_is_small(fabricate):
@@ -205,6 +252,17 @@ def test_how_to_get_the_same_again_is_quoted_for_a_shell(fabricate):
     assert f"labelnoise report '{store.folder}'" in text
 
 
+def test_data_given_from_python_are_to_be_given_so_again(fabricate):
+    store = small(fabricate, epochs=2)
+    facts = store.folder / "config.json"
+    held = json.loads(facts.read_text())
+    held["base"]["data"]["source"] = ""
+    facts.write_text(json.dumps(held))
+    text = "".join(Reader(page(store)).text)
+    assert f"compare_methods(DATA, settings=yaml.safe_load(open('{store.folder}/config.yaml')))" in text
+    assert "labelnoise train" not in text
+
+
 def test_without_finished_runs_there_is_a_page_that_says_so(fabricate):
     assert "nothing to compare yet" in page(fabricate([]))
     failed = [(name, 0) for name in SMALL]
@@ -218,6 +276,13 @@ def test_without_details_the_rest_is_shown(fabricate):
     html = page(store)
     assert "Accuracy by epoch" in html
     assert "Are probabilities to be trusted" not in html
+
+
+def test_damaged_details_are_one_sentence(fabricate):
+    store = small(fabricate)
+    next(store.folder.glob("gce-*/details.safetensors")).write_bytes(b"half")
+    with pytest.raises(InputError, match=r"details\.safetensors cannot be read .*; delete the folder .*gce-1 to run"):
+        page(store)
 
 
 def test_a_class_without_predictions_has_an_empty_row(fabricate):

@@ -1,3 +1,4 @@
+import json
 from math import sqrt
 
 import numpy as np
@@ -86,8 +87,71 @@ def test_settings_that_look_alike_in_short_are_written_in_full(fabricate):
 def test_a_search_leaves_one_row_with_the_values_it_chose(fabricate):
     methods = [named("gce", q=0.25, k=1.0), named("gce", q=0.5, k=1.0), named("ce")]
     trials = [digest([method, 0]) for method in methods[:2]]
-    store = fabricate(methods, seeds=1, searches={"gce": {"trials": trials, "chosen": trials[1]}})
+    searches, compared = {"gce": {"trials": trials, "chosen": trials[1]}}, [trials[1], digest([methods[2], 0])]
+    store = fabricate(methods, seeds=1, searches=searches, compared=compared)
     assert [row.label for row in summarise(store).rows] == ["gce (q=0.5)", "ce"]
+
+
+def test_a_run_that_was_compared_before_it_was_tried_in_a_search_still_counts(fabricate):
+    methods = [named("gce", q=0.25), named("gce", q=0.5)]
+    runs = [[digest([method, seed]) for seed in (0, 1)] for method in methods]
+    searches = {"gce": {"trials": [runs[0][0], runs[1][0]], "chosen": runs[1][0]}}
+    store = fabricate(methods, seeds=2, searches=searches, compared=[*runs[0], *runs[1]])
+    assert [(row.label, row.runs) for row in summarise(store).rows] == [("gce (q=0.25)", 2), ("gce (q=0.5)", 2)]
+
+
+def test_a_method_that_was_told_the_noise_rate_is_named(fabricate):
+    methods = [named("co_teaching", forget=0.4, ramp=10), named("ce")]
+    assert "co_teaching was told the noise rate (forget=0.4)." in summarise(fabricate(methods)).notes
+    by_hand = [named("co_teaching", forget=0.1, ramp=10)]
+    assert not any("told" in note for note in summarise(fabricate(by_hand, folder="by_hand")).notes)
+
+
+def searched(fabricate, gce, ce, **settings):
+    """A store in which the first run of gce has won a search; values are scores by seed."""
+    methods = [named("gce", q=0.5), named("ce")]
+    won = digest([methods[0], 0])
+    searches = {"gce": {"trials": [won, "another"], "chosen": won}}
+    return fabricate(methods, seeds=len(ce), histories=one_epoch(gce=gce, ce=ce), searches=searches, **settings)
+
+
+OWN_SEED = "Scores of the search's own seed are left out of this choice, for they won among many."
+
+
+def test_the_run_that_won_a_search_does_not_decide_between_methods(fabricate):
+    summary = summarise(
+        searched(fabricate, gce=[0.9, 0.5, 0.6], ce=[0.6, 0.6, 0.6])
+    )  # 0.67 with its luck, 0.55 without
+    assert summary.winner == "ce"
+    assert OWN_SEED in summary.notes
+    assert summary.rows[0].scores == [0.9, 0.5, 0.6]
+
+
+def test_the_note_on_the_choice_has_the_mean_that_decided(fabricate):
+    notes = summarise(searched(fabricate, gce=[0.9, 0.7, 0.8], ce=[0.6, 0.6, 0.6])).notes
+    assert any("would choose gce" in note and "agrees with 75.0 %" in note for note in notes)
+
+
+def test_where_the_run_that_won_a_search_is_alone_it_decides(fabricate):
+    summary = summarise(searched(fabricate, gce=[0.9], ce=[0.6]))
+    assert summary.best is summary.rows[0]
+    assert OWN_SEED not in summary.notes
+
+
+def test_without_a_search_all_runs_decide(fabricate):
+    histories = one_epoch(gce=[0.9, 0.5, 0.6], ce=[0.6, 0.6, 0.6])
+    summary = summarise(fabricate([named("gce", q=0.5), named("ce")], histories=histories))
+    assert (summary.best.label, OWN_SEED in summary.notes) == ("gce", False)
+
+
+def test_rows_that_look_the_same_have_marks_of_their_own(fabricate):
+    methods = [named("mixup", alpha=10), named("ce"), named("mixup", alpha=10.0)]
+    store = fabricate(methods, seeds=2, histories=one_epoch(mixup=[0.6, 0.62], ce=[0.3, 0.32]))
+    (failing,) = store.folder.glob("mixup-2/finished.json")
+    failing.write_text(failing.read_text().replace('"failed": null', '"failed": [0, 1]', 1))
+    rows = summarise(store).rows
+    assert rows[0].label == rows[2].label
+    assert [row.not_worse["last"] for row in rows] == [True, False, False]
 
 
 @pytest.mark.parametrize(("gap", "differ"), [(0.060, False), (0.0608, False), (0.0609, True), (0.2, True)])
@@ -138,7 +202,7 @@ def test_a_method_with_one_run_left_is_not_tested_and_that_is_said(fabricate):
     [
         ("known", "true labels"),
         ("unknown", "given labels"),
-        ("added", "the labels of the file, to which noise was added"),
+        ("added", "the file's own labels, before noise was added"),
     ],
 )
 def test_it_says_which_labels_accuracies_are_against(fabricate, truth, reference):
@@ -171,3 +235,13 @@ def test_a_large_validation_part_is_not_remarked_on(fabricate):
     facts = store.folder / "config.json"
     facts.write_text(facts.read_text().replace('"validation": 180', '"validation": 500'))
     assert not any("validation part has only" in note for note in summarise(store).notes)
+
+
+def test_runs_of_one_method_with_other_code_are_rows_of_their_own(fabricate):
+    store = fabricate([named("mine")], seeds=2)
+    (closing,) = store.folder.glob("*/finished.json")
+    held = json.loads(closing.read_text())
+    for run, code in zip(held["runs"], ("aaaa1111", "bbbb2222"), strict=True):
+        run["config"]["code"] = code
+    closing.write_text(json.dumps(held))
+    assert [row.label for row in summarise(store).rows] == ["mine (code=aaaa)", "mine (code=bbbb)"]

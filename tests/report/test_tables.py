@@ -18,7 +18,7 @@ def row(label, values, *, best=False, failed=0):
 
 def summary(rows, **changes):
     facts = {"title": "digits, noise symmetric:0.4", "reference": "true labels", "noise_rate": "40.4 % are wrong"}
-    return Summary(**facts | changes, rows=rows, winner=rows[0].label, notes=["Marked: the best.", "A note."])
+    return Summary(**facts | changes, rows=rows, best=rows[0], notes=["Marked: the best.", "A note."])
 
 
 def printed(shown, width=100):

@@ -9,7 +9,7 @@ from labelnoise.config import Data, Job, Named, Optimiser, Train
 from labelnoise.data import Dataset
 from labelnoise.engine import checkpoint
 from labelnoise.errors import InputError
-from labelnoise.results.model import Model, Prediction, write_csv
+from labelnoise.results.model import Model, Prediction, join_models, write_csv
 from labelnoise.results.select import NoisyValidation
 from labelnoise.sweep.compare import run_job
 from labelnoise.sweep.run import Display, prepare
@@ -52,18 +52,40 @@ def raw_inputs(monkeypatch):
 
 @pytest.mark.parametrize("executor", ["streams", "packed"])
 @pytest.mark.parametrize("method", ["ce", "co_teaching", "forward", "heteroscedastic", "t_revision"])
-def test_a_loaded_model_predicts_what_the_selected_epoch_did(tmp_path, raw_inputs, method, executor):
+def test_each_member_of_a_loaded_model_predicts_what_its_selected_epoch_did(tmp_path, method, executor):
     outcome = trained(tmp_path, method, executor=executor)
     (journal,) = {run.pack.folder: run.pack for run in outcome.store.runs().values()}.values()
     model = Model.load(journal.model)
-    (run,) = (each for each in journal.runs() if each.config["seed"] == model.config.seed)
-    task = prepare(model.config, clouds)
-    x, y = (part[task.splits.test] for part in (task.dataset.x, task.dataset.y_true))
-    probs = model.predict(x).probs
-    chosen = NoisyValidation().pick(run.records).measures
-    assert (probs.argmax(1) == y.numpy()).mean() == pytest.approx(chosen["test/accuracy_true"])
-    nll = -np.log(probs[np.arange(len(y)), y.numpy()]).mean()
-    assert nll == pytest.approx(chosen["test/nll_true"], rel=1e-4)
+    assert [member.config.seed for member in model.members] == [0, 1]
+    for run, member, lane in zip(journal.runs(), model.members, model._lanes, strict=True):
+        task = prepare(member.config, clouds)
+        x, y = (part[task.splits.test] for part in (task.dataset.x, task.dataset.y_true))
+        log_probs = lane.log_probs(x)
+        chosen = NoisyValidation().pick(run.records).measures
+        assert (log_probs.argmax(1) == y).double().mean().item() == pytest.approx(chosen["test/accuracy_true"])
+        assert -log_probs[torch.arange(len(y)), y].mean().item() == pytest.approx(chosen["test/nll_true"], rel=1e-4)
+        assert member.score == chosen["validation/score"]
+
+
+def test_a_model_predicts_the_mean_of_its_members(tmp_path, raw_inputs):
+    outcome = trained(tmp_path, "ce")
+    (path,) = outcome.store.folder.glob("ce-*/model.safetensors")
+    model, x = Model.load(path), torch.linspace(-2, 2, 12).reshape(4, 3)
+    one, two = (lane.log_probs(x).exp().numpy() for lane in model._lanes)
+    np.testing.assert_allclose(model.predict(x).probs, (one + two) / 2, rtol=1e-6)
+    assert np.abs(one - two).max() > 1e-3
+
+
+def test_models_of_one_method_are_joined_and_others_left_out(tmp_path, raw_inputs):
+    outcome = trained(tmp_path, "ce", "gce")
+    paths = sorted(outcome.store.folder.glob("*-*/model.safetensors"))
+    config = Model.load(paths[1]).config
+    theirs = {"name": config.method.name, "settings": dict(config.method.settings)}
+    x = torch.eye(3)
+    assert join_models(paths, theirs, tmp_path / "joined")
+    assert (Model.load(tmp_path / "joined").predict(x).probs == Model.load(paths[1]).predict(x).probs).all()
+    assert not join_models(paths, {"name": "mixup", "settings": {}}, tmp_path / "nothing")
+    assert not (tmp_path / "nothing").exists()
 
 
 def test_a_prediction_names_the_most_probable_class(tmp_path, raw_inputs):
@@ -83,7 +105,7 @@ def test_images_are_scaled_as_in_training(tmp_path):
     run_job(job, lambda _: data, out=tmp_path, device=torch.device("cpu"), executor=None, display=Display())
     (path,) = tmp_path.glob("ce-*/model.safetensors")
     model = Model.load(path)
-    whole = model._lane.log_probs(images.float() / 255).exp()
+    whole = model._lanes[0].log_probs(images.float() / 255).exp()
     assert np.abs(model.predict(images.numpy()).probs - whole.numpy()).max() < 1e-6
 
 
@@ -96,11 +118,34 @@ def test_a_model_that_is_not_there_is_named(tmp_path):
 def test_a_file_that_is_no_model_is_refused(tmp_path):
     path = tmp_path / "model.safetensors"
     path.write_bytes(b"nonsense")
-    with pytest.raises(InputError, match=r"model\.safetensors cannot be read .*; it is no model of labelnoise"):
+    with pytest.raises(
+        InputError, match=r"model\.safetensors cannot be read .*; it is damaged, or no model of labelnoise"
+    ):
         Model.load(path)
+    for facts in ({}, {"format": 1}, {"format": 1, "members": []}):
+        checkpoint.save(path, {"x": torch.zeros(1)}, facts)
+        with pytest.raises(InputError, match=r"its header lacks what a model needs\); it is damaged, or no model"):
+            Model.load(path)
     checkpoint.save(path, {"x": torch.zeros(1)}, {"format": 99})
     with pytest.raises(InputError, match="has format 99, but this version reads format 1"):
         Model.load(path)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"nonsense"])
+def test_a_packs_model_that_is_lost_or_damaged_is_mended_by_deleting_the_pack(tmp_path, content):
+    path = tmp_path / "ce-12" / "model.safetensors"
+    path.parent.mkdir()
+    if content is not None:
+        path.write_bytes(content)
+    sentence = r"ce-12/model\.safetensors cannot be read .*; delete the folder .*/ce-12 to run these runs again$"
+    with pytest.raises(InputError, match=sentence):
+        join_models([path], {"name": "ce", "settings": {}}, tmp_path / "joined")
+
+
+def test_a_csv_for_a_folder_that_is_not_there_is_refused(tmp_path):
+    probs = np.array([[0.25, 0.75]], dtype=np.float32)
+    with pytest.raises(InputError, match=r"there is no folder .*nodir; make it first"):
+        write_csv(Prediction(("a",), ("ant", "bee"), probs, ()), tmp_path / "nodir" / "p.csv")
 
 
 def test_a_csv_has_a_row_for_each_input(tmp_path):

@@ -1,12 +1,19 @@
+import errno
 import json
+import os
 from dataclasses import replace
 
 import pytest
 
 from labelnoise.errors import InputError
-from labelnoise.results.record import Record, append, read, rewrite
+from labelnoise.results.record import Record, append, rewrite
+from labelnoise.results.record import read as read_with_advice
 
 RECORDS = [Record("abc", "gce", seed, "train", epoch, {"a": 0.1 * epoch}) for epoch in range(3) for seed in (0, 1)]
+
+
+def read(path):
+    return read_with_advice(path, "do this")
 
 
 @pytest.fixture
@@ -49,8 +56,31 @@ def test_a_torn_line_in_the_middle_is_refused(path, line):
     with path.open("a") as file:
         file.write(line + "\n")
     append(path, RECORDS[1:])
-    with pytest.raises(InputError, match=r"records\.jsonl is not a file of records"):
+    with pytest.raises(InputError, match=r"records\.jsonl is not a file of records \(.*\); do this$"):
         read(path)
+
+
+def test_bytes_that_are_no_text_are_refused(path):
+    path.write_bytes(b"\xff\xfe\n")
+    with pytest.raises(InputError, match=r"records\.jsonl is not a file of records \(.*\); do this$"):
+        read(path)
+
+
+def test_a_letter_torn_in_the_last_line_is_passed_over(path):
+    append(path, RECORDS)
+    with path.open("ab") as file:
+        file.write("é".encode()[:1])
+    assert read(path) == RECORDS
+
+
+def test_a_full_disk_is_one_sentence(path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    for add in (append, rewrite):
+        with pytest.raises(InputError, match=r"cannot write .*records\.jsonl \(No space left on device\); free space"):
+            add(path, RECORDS)
 
 
 def test_rewriting_replaces_all_and_leaves_one_file(path):

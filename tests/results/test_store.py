@@ -1,4 +1,7 @@
 import json
+import shutil
+from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,8 +11,22 @@ from labelnoise.errors import InputError
 from labelnoise.results.record import Record
 from labelnoise.results.store import Journal, Store
 
-BASE = {"data": {"source": "digits"}, "train": {"betas": (0.9, 0.999)}}
-DATA = {"name": "digits", "rows": 10}
+BASE = {
+    "data": {"source": "digits"},
+    "noise": "symmetric:0.2",
+    "net": {"name": "mlp"},
+    "train": {"epochs": 2, "batch": 8, "betas": (0.9, 0.999)},
+}
+DATA = {
+    "name": "digits",
+    "rows": 10,
+    "shape": [4],
+    "classes": ["a", "b"],
+    "parts": {"train": 7, "validation": 1, "test": 2},
+    "notes": [],
+    "truth": "known",
+    "told_rate": 0.2,
+}
 
 
 def records(*epochs, run="abc"):
@@ -17,8 +34,9 @@ def records(*epochs, run="abc"):
 
 
 def facts(*runs, finished="2026-01-01", failed=None):
-    closing = {"config": {"method": {"name": "ce"}}, "noise_rate": 0.4, "failed": failed}
-    return {"runs": [{"run": run, **closing} for run in runs], "finished": finished}
+    closing = {"config": {"method": {"name": "ce", "settings": {}}, "seed": 0}, "noise_rate": 0.4, "failed": failed}
+    place = {"seconds": 1.5, "executor": "packed", "device": "cpu", "versions": {}}
+    return {"runs": [{"run": run, **closing} for run in runs], **place, "finished": finished}
 
 
 def opened(folder, base=BASE):
@@ -41,7 +59,7 @@ def test_a_folder_opens_again_for_the_same_settings(tmp_path):
 def test_a_folder_of_another_config_is_refused_with_what_differs_and_left_as_it_was(tmp_path):
     opened(tmp_path)
     before = (tmp_path / "config.json").read_bytes()
-    with pytest.raises(InputError, match="holds runs of another config, its data and noise differ; choose another"):
+    with pytest.raises(InputError, match=r"another config \(not the same: data.source, noise\); choose"):
         opened(tmp_path, {**BASE, "data": {"source": "moons"}, "noise": "none"})
     assert (tmp_path / "config.json").read_bytes() == before
 
@@ -156,22 +174,142 @@ def test_beginning_mends_a_torn_last_line(journal):
 def test_a_pack_is_finished_once_its_facts_are_noted(journal):
     journal.begin(0)
     assert not journal.finished
-    journal.finish({"seconds": 1.5})
+    journal.write([*records(0, 1, run="a"), *records(0, run="b")])
+    journal.finish(facts("a", "b"))
     assert journal.finished
-    assert journal.facts == {"seconds": 1.5}
+    assert journal.facts == facts("a", "b") | {"records": {"a": 2, "b": 1}}
 
 
 def test_a_finished_pack_leaves_records_and_facts_alone(journal):
     journal.begin(0)
-    for name in ("checkpoint.safetensors", "checkpoint.draft", "records.draft"):
+    for name in ("checkpoint.safetensors", ".0123456789abcdef.draft", "records.draft"):
         (journal.folder / name).write_text("half")
     journal.finish({})
     assert sorted(path.name for path in journal.folder.iterdir()) == ["finished.json", "records.jsonl"]
 
 
-def test_damaged_closing_facts_are_named(journal):
+def test_beginning_discards_what_a_killed_process_left_half_written(journal):
+    journal.folder.mkdir()
+    (journal.folder / ".0123456789abcdef.draft").write_text("half")
     journal.begin(0)
-    journal.finish({})
-    (journal.folder / "finished.json").write_text("{")
-    with pytest.raises(InputError, match=r"finished\.json is damaged .*; delete it to run that pack again"):
-        _ = journal.facts
+    assert [path.name for path in journal.folder.iterdir()] == ["records.jsonl"]
+
+
+def test_a_folder_begun_by_a_killed_process_is_taken(tmp_path):
+    (tmp_path / ".0123456789abcdef.draft").write_text("half")
+    opened(tmp_path)
+    assert (tmp_path / "config.json").exists()
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A store with one finished pack of two runs."""
+    store = opened(tmp_path)
+    journal = store.journal("ce-12")
+    journal.begin(0)
+    journal.write([*records(0, 1, run="a"), *records(0, 1, run="b")])
+    checkpoint.save(journal.details, {"T": torch.stack([torch.eye(2), torch.ones(2, 2)])}, {})
+    journal.finish(facts("a", "b"))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *(("finished.json", content) for content in (b"", b"{", b"{}", b"[]", b'{"runs": [{}]}', b"\xff")),
+        *(("records.jsonl", content) for content in (b"", b"\xff\xfe\n", b"7\n", None)),
+    ],
+)
+def test_a_damaged_pack_is_one_sentence_with_advice_that_works(finished, name, content):
+    pack = finished.folder / "ce-12"
+    if content is None:
+        (pack / name).unlink()
+    else:
+        (pack / name).write_bytes(content)
+    with pytest.raises(InputError, match=rf"ce-12/{name} is .*; delete the folder {pack} to run these runs again$"):
+        finished.runs()
+    shutil.rmtree(pack)
+    assert finished.runs() == {}
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3])
+def test_records_cut_short_are_noticed(finished, lines):
+    path = finished.folder / "ce-12" / "records.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
+    with pytest.raises(InputError, match=r"records\.jsonl is not whole; delete the folder .*ce-12 to run"):
+        finished.runs()
+
+
+def test_records_of_one_run_do_not_stand_for_those_of_another(finished):
+    path = finished.folder / "ce-12" / "records.jsonl"
+    path.write_text(path.read_text().replace('"run": "a"', '"run": "b"', 1))
+    with pytest.raises(InputError, match=r"records\.jsonl is not whole"):
+        finished.runs()
+
+
+def test_damaged_details_are_one_sentence_and_lost_ones_are_none(finished):
+    path = finished.folder / "ce-12" / "details.safetensors"
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(InputError, match=r"details\.safetensors cannot be read .*; delete the folder .*ce-12 to run"):
+        _ = finished.runs()["a"].details
+    checkpoint.save(path, {"T": torch.zeros(3, 2, 2)}, {})
+    with pytest.raises(
+        InputError, match=r"details\.safetensors is not of these runs; delete the folder .*ce-12 to run"
+    ):
+        _ = finished.runs()["a"].details
+    path.unlink()
+    assert finished.runs()["a"].details == {}
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"gce": 3}', '{"gce": {"trials": []}}', "3"])
+def test_damaged_searches_are_one_sentence_with_advice_that_works(finished, content):
+    (finished.folder / "searches.json").write_text(content)
+    with pytest.raises(InputError, match=r"searches\.json is damaged .*; delete it to search again$"):
+        finished.contents()
+    (finished.folder / "searches.json").unlink()
+    assert finished.contents().searches == {}
+
+
+@pytest.mark.parametrize("content", ["[]", "{", "{}", '{"runs": 3}', '{"runs": [3]}'])
+def test_a_damaged_note_of_what_is_compared_is_one_sentence_with_advice_that_works(finished, content):
+    (finished.folder / "compared.json").write_text(content)
+    for use in (finished.contents, lambda: finished.note_compared(["a"])):
+        with pytest.raises(InputError, match=r"compared\.json is damaged .*; delete it to show all runs$"):
+            use()
+    (finished.folder / "compared.json").unlink()
+    assert finished.contents().compared == {"a", "b"}
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"base": 3}', '{"base": {}, "data": {}}'])
+def test_a_damaged_setting_is_one_sentence(finished, content):
+    (finished.folder / "config.json").write_text(content)
+    with pytest.raises(InputError, match=r"config\.json is damaged .*; restore it, or train again with another --out$"):
+        Store.read(finished.folder).contents()
+
+
+def test_contents_are_of_the_moment_and_read_each_file_once(finished, monkeypatch):
+    finished.note_search("ce", ["a", "b"], "b")
+    finished.note_compared(["b"])
+    opened_files = Counter()
+    for name in ("read_text", "read_bytes"):
+        original = getattr(Path, name)
+
+        def counting(self, *args, original=original, **kwargs):
+            opened_files[self.name] += 1
+            return original(self, *args, **kwargs)
+
+        monkeypatch.setattr(Path, name, counting)
+    held = finished.contents()
+    assert (list(held.runs), held.compared, held.searches["ce"]["chosen"]) == (["a", "b"], {"b"}, "b")
+    names = ["config.json", "searches.json", "compared.json", "finished.json", "records.jsonl"]
+    assert opened_files == dict.fromkeys(names, 1)
+    finished.note_compared(["a"])
+    assert finished.contents().compared == {"a", "b"}
+
+
+def test_details_are_read_once_for_a_pack(finished, monkeypatch):
+    loaded, load = [], checkpoint.load
+    monkeypatch.setattr(checkpoint, "load", lambda path, advice: (loaded.append(path.name), load(path, advice))[1])
+    runs = finished.runs().values()
+    assert [run.details["T"].sum().item() for run in [*runs, *runs]] == [2, 4, 2, 4]
+    assert loaded == ["details.safetensors"]

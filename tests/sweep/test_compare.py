@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from labelnoise.config import Data, Job, Named, Optimiser, Search, Train
+from labelnoise.config import Augment, Data, Job, Named, Optimiser, Search, Train
 from labelnoise.data.dataset import Dataset, load
 from labelnoise.engine.interrupt import InterruptError
 from labelnoise.errors import InputError
@@ -109,14 +109,21 @@ def test_the_noise_rate_is_told_to_methods_that_assume_it(tmp_path):
     [({}, True), ({"methods": (Named("co_teaching", {"forget": 0.1}),)}, False), ({"search": Search(2)}, False)],
 )
 def test_a_method_that_is_not_told_the_rate_says_so_unless_it_was_set_or_is_searched(tmp_path, change, says):
-    job = replace(JOB, noise="none", methods=(Named("co_teaching"),), seeds=1)
-    data = load("gaussians", 0)
-    _, heard = compare(replace(job, **change), tmp_path, lambda _: replace(data, y_true=None))
+    own = Data("mine.csv", fingerprint="abc")
+    job = replace(JOB, data=own, noise="none", methods=(Named("co_teaching"),), seeds=1)
+    _, heard = compare(replace(job, **change), tmp_path, lambda _: load("gaussians", 0))
     sentence = (
         "co_teaching goes by the noise rate, which it is not told: forget stays 0.2; "
         "set methods.co_teaching.forget, or use --search"
     )
     assert (sentence in heard.said) == says
+
+
+def test_noise_of_rate_zero_tells_nothing_of_data_of_ones_own(tmp_path):
+    job = replace(JOB, data=Data("mine.csv", fingerprint="abc"), noise="symmetric:0", methods=(Named("co_teaching"),))
+    compare(replace(job, seeds=1), tmp_path, lambda _: load("gaussians", 0))
+    (closing,) = tmp_path.glob("co_teaching-*/finished.json")
+    assert '"forget": 0.2' in closing.read_text()
 
 
 def test_labels_that_are_known_to_be_right_have_a_noise_rate_of_zero(tmp_path):
@@ -140,7 +147,8 @@ def test_the_folder_says_what_is_known_of_the_data(tmp_path, truth, noise, known
     y = torch.cat([torch.arange(60) % 2, torch.tensor([2])])
     x = torch.randn(61, 3, generator=torch.Generator().manual_seed(0))
     data = Dataset("made up", x, y, y if truth else None, ("a", "b", "rare"), notes=("a note",))
-    outcome, heard = compare(replace(JOB, noise=noise, methods=(Named("ce"),), seeds=1), tmp_path, lambda _: data)
+    job = replace(JOB, data=Data("made_up.csv", fingerprint=data.fingerprint), noise=noise, methods=(Named("ce"),))
+    outcome, heard = compare(replace(job, seeds=1), tmp_path, lambda _: data)
     rare = "class 'rare' is rare, 1 in all, and missing from validation and test"
     assert outcome.store.facts["data"] == {
         "name": "made up",
@@ -150,6 +158,7 @@ def test_the_folder_says_what_is_known_of_the_data(tmp_path, truth, noise, known
         "parts": {"train": 43, "validation": 6, "test": 12},
         "notes": ["a note", rare],
         "truth": known,
+        "told_rate": 0.2 if noise == "pair:0.2" else None,
     }
     assert heard.said[1:3] == ["a note", rare]
 
@@ -186,6 +195,8 @@ def test_a_method_without_hyper_parameters_is_not_searched(tmp_path):
         ({"data": Data("gausians")}, "unknown data set 'gausians'; did you mean 'gaussians'?"),
         ({"net": Named("mpl")}, "unknown net 'mpl'; did you mean 'mlp'?"),
         ({"net": Named("lenet5")}, "net 'lenet5': inputs of shape (2,) are no images"),
+        ({"train": Train(epochs=2, augment=Augment(crop=2))}, "crop needs images"),
+        ({"methods": (Named("co_teaching", {"ramp": "abc"}),)}, "must be a whole number, not 'abc'"),
         ({"noise": "symetric:0.4"}, "unknown noise 'symetric'; did you mean 'symmetric'?"),
         (
             {"methods": (Named("ce"), Named("t_revision"))},
@@ -220,8 +231,30 @@ def test_a_matrix_file_that_has_changed_is_another_config(tmp_path):
     job = replace(JOB, noise=f"matrix:{path}", methods=(Named("ce"),), seeds=1)
     compare(job, out)
     path.write_text("0.6,0.4\n0.2,0.8\n")
-    with pytest.raises(InputError, match="holds runs of another config, its transition differ"):
+    with pytest.raises(InputError, match=r"holds runs of another config \(not the same: transition\)"):
         compare(job, out)
+
+
+def test_the_same_data_and_noise_in_another_spelling_are_the_same_runs(tmp_path, monkeypatch):
+    paths = ("mine.csv", "./elsewhere/mine.csv")
+    jobs = [replace(JOB, data=Data(path, fingerprint="abc"), methods=(Named("ce"),), seeds=1) for path in paths]
+    first, _ = compare(replace(jobs[0], noise="symmetric:0.2"), tmp_path, lambda seed: load("gaussians", seed))
+    monkeypatch.setattr(module, "run_pack", None)
+    second, _ = compare(replace(jobs[1], noise="symmetric:0.20"), tmp_path, lambda seed: load("gaussians", seed))
+    assert first.runs == second.runs
+
+
+def test_what_concludes_a_job_happens_while_the_folder_is_closed_to_others(tmp_path):
+    met = []
+
+    def conclude(store):
+        with pytest.raises(InputError, match="another process is at work"):
+            compare(JOB, tmp_path)
+        met.append(store.folder)
+
+    settings = {"out": tmp_path, "device": torch.device("cpu"), "executor": None, "display": Heard()}
+    run_job(JOB, partial(load, "gaussians"), conclude=conclude, **settings)
+    assert met == [tmp_path]
 
 
 def test_data_that_have_changed_are_said_to_have(tmp_path):

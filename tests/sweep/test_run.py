@@ -178,15 +178,24 @@ def test_what_a_killed_process_left_is_taken_up_where_its_checkpoint_stands(stor
         assert getattr(journal, name).read_bytes() == getattr(whole, name).read_bytes()
 
 
-def test_the_model_is_that_of_the_best_run_at_its_best_epoch(store):
-    configs = [replace(BASE, seed=seed, train=Train(epochs=4, batch=512)) for seed in range(3)]
+def test_the_model_has_the_healthy_runs_at_their_best_epochs(store, monkeypatch):
+    monkeypatch.setitem(METHODS._things, "fused", Fused)
+    train = Train(epochs=4, batch=512)
+    configs = [replace(BASE, method=Named("fused", {"fuse": 2.0}), seed=seed, train=train) for seed in range(3)]
+    journal, _ = run(store, configs)
+    model = Model.load(journal.model)
+    for seed, member in enumerate(model.members):
+        scores = [record.measures["validation/score"] for record in journal.read() if record.seed == seed]
+        assert (member.config.seed, member.score) == (seed, max(scores))
+
+
+def test_the_model_of_a_search_has_the_best_settings_alone(store):
+    named = [Named("gce", {"q": q}) for q in (0.1, 0.5, 1.0)]
+    configs = [replace(BASE, method=method, train=Train(epochs=3, batch=64)) for method in named]
     journal, _ = run(store, configs)
     best = max(journal.read(), key=lambda record: record.measures["validation/score"])
-    facts = Model.load(journal.model).facts
-    assert facts["score"] == best.measures["validation/score"]
-    assert facts["config"]["seed"] in [
-        record.seed for record in journal.read() if record.measures["validation/score"] == facts["score"]
-    ]
+    (member,) = Model.load(journal.model).members
+    assert member.score == best.measures["validation/score"]
 
 
 def test_details_agree_with_the_record_of_the_selected_epoch(store):

@@ -20,6 +20,7 @@ CHANNELS = (1, 3, 4)
 SUFFIXES = (".npz", ".npy")
 WHOLE = ("x", "y", "y_true", "ids")
 PARTED = ("x_train", "y_train", "x_test", "y_test")
+ENTRIES = {"ids": "id for each row", "classes": "name for each class"}  # of vectors other than labels
 
 
 def from_array(name: str, x: Any, y: Any, origin: Origin, *, y_true: Any = None, ids: tuple[str, ...] = ()) -> Rows:
@@ -39,9 +40,10 @@ def from_file(path: Path, settings: Data) -> Rows:
     if not isinstance(held, dict):
         if not settings.labels:
             raise InputError(f"{path} holds inputs only; name the file of their labels with --labels")
+        _check_kind(held, origin)
         y_true = _label_file(Path(settings.true_labels), len(held)) if settings.true_labels else None
         return from_array(path.stem, held, _label_file(Path(settings.labels), len(held)), origin, y_true=y_true)
-    names = held.get("classes")
+    held = {key: _checked(held[key], origin, key) for key in held}
     if all(key in held for key in PARTED):
         return _noted(_parted(path, held, origin), held, PARTED)
     for key in ("x", "y"):
@@ -50,7 +52,7 @@ def from_file(path: Path, settings: Data) -> Rows:
             raise InputError(
                 f"{path} has no array {key!r}; it holds {known}, and needs x and y, or {', '.join(PARTED)}"
             )
-    y, y_true = (_by_name(held.get(key), names, origin, key) for key in ("y", "y_true"))
+    y, y_true = (_by_name(held.get(key), held.get("classes"), origin, key) for key in ("y", "y_true"))
     return _noted(from_array(path.stem, held["x"], y, origin, y_true=y_true, ids=_ids(held, origin)), held, WHOLE)
 
 
@@ -102,14 +104,14 @@ def array(x: Any) -> NDArray[Any]:
     return x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x)
 
 
-def labels(y: Any, origin: Origin, name: str = "y") -> Any:
+def labels(y: Any, origin: Origin, name: str = "y", entry: str = "label for each row") -> Any:
     """Labels as a vector, whatever holds them; a Series or Categorical stays, and so does None."""
     if y is None or hasattr(y, "categories") or hasattr(y, "iloc"):
         return y
     vector = array(y)
     vector = vector[:, 0] if vector.ndim == 2 and vector.shape[1] == 1 else vector
     if vector.ndim != 1:
-        raise InputError(f"{origin.name}: {name} has shape {vector.shape}; give one label for each row")
+        raise InputError(f"{origin.name}: {name} has shape {vector.shape}; give one {entry}")
     return vector
 
 
@@ -131,11 +133,15 @@ def _arranged(x: NDArray[Any], origin: Origin) -> tuple[NDArray[Any], tuple[str,
     return (x if first else np.moveaxis(x, -1, 1)), ()
 
 
-def _check_numbers(x: NDArray[Any], origin: Origin) -> None:
+def _check_kind(x: NDArray[Any], origin: Origin) -> None:
     if x.dtype.kind not in "biuf":
         raise InputError(f"{origin.name} must hold numbers, not {x.dtype}; encode it first")
     if not x.size or not x.ndim:
         raise InputError(f"{origin.name} holds no rows: its shape is {x.shape}")
+
+
+def _check_numbers(x: NDArray[Any], origin: Origin) -> None:
+    _check_kind(x, origin)
     if x.dtype.kind == "f" and not (finite := np.isfinite(x).reshape(len(x), -1).all(1)).all():
         row = int(finite.argmin())
         raise InputError(f"{origin.at(row)}: NaN or infinity; drop the row or fill it in")
@@ -183,6 +189,18 @@ def _load(path: Path) -> Any:
         raise InputError(f"{path} is damaged or no {path.suffix} file; save it again") from None
 
 
+def _checked(values: NDArray[Any], origin: Origin, key: str) -> NDArray[Any]:
+    # an array of an .npz file, if it can be what its name promises
+    if key in ("x", "x_train", "x_test"):
+        _check_kind(values, Origin(f"{origin.name}: {key}"))
+    if key not in (*WHOLE, *PARTED, *ENTRIES) or key.startswith("x"):
+        return values
+    vector: NDArray[Any] = labels(values, origin, key, ENTRIES.get(key, "label for each row"))
+    if vector.dtype.kind not in "biufUS":
+        raise InputError(f"{origin.name}: {key} holds {vector.dtype}; give numbers or texts")
+    return np.char.decode(vector, "utf-8", "replace") if vector.dtype.kind == "S" else vector
+
+
 def _parted(path: Path, held: dict[str, Any], origin: Origin) -> Rows:
     sizes = [len(held[key]) for key in PARTED]
     for part, (inputs, labels) in {"train": sizes[:2], "test": sizes[2:]}.items():
@@ -195,7 +213,9 @@ def _parted(path: Path, held: dict[str, Any], origin: Origin) -> Rows:
     x, y = (np.concatenate([held[f"{key}_train"], held[f"{key}_test"]]) for key in "xy")
     origin = Origin(str(path), ids.__getitem__)
     rows = from_array(path.stem, x, _by_name(y, held.get("classes"), origin, "y"), origin, ids=ids)
-    return rows._replace(test=torch.arange(sizes[0], sum(sizes[::2])))
+    x_all, names, notes = rows.inputs
+    notes = (*notes, f"the test part is that of the file, {sizes[2]} rows")
+    return rows._replace(inputs=Inputs(x_all, names, notes), test=torch.arange(sizes[0], sum(sizes[::2])))
 
 
 def _noted(rows: Rows, held: Mapping[str, Any], used: tuple[str, ...]) -> Rows:
@@ -206,7 +226,12 @@ def _noted(rows: Rows, held: Mapping[str, Any], used: tuple[str, ...]) -> Rows:
 
 
 def _ids(held: dict[str, Any], origin: Origin) -> tuple[str, ...]:
-    return identified(held["ids"], origin, "ids") if "ids" in held else ()
+    if "ids" not in held:
+        return ()
+    ids = _checked(held["ids"], origin, "ids")
+    if len(ids) != (count := len(held["x"])):
+        raise InputError(f"{origin.name} has {count} rows in x but {len(ids)} in ids; give one for each row")
+    return identified(ids, origin, "ids")
 
 
 def _by_name(y: Any, classes: Any, origin: Origin, name: str) -> Any:
@@ -235,6 +260,8 @@ def _label_file(path: Path, rows: int) -> Any:
             records = list(csv.reader(file))
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8 text; save it as UTF-8") from None
+    except csv.Error:
+        raise InputError(f"{path} has a line too long for a label; write one for each row of the inputs") from None
     wide = next((line for line, fields in enumerate(records, 1) if len(fields) > 1), 0)
     if wide:
         raise InputError(f"{path}, line {wide}: several fields; write one label for each row of the inputs")

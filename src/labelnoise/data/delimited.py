@@ -41,7 +41,7 @@ def read_csv(path: Path, names: Collection[str] = (), texts: Collection[str] = (
         )
     except UnicodeDecodeError:
         raise InputError(f"{path}, line {_undecodable(path)}: not UTF-8 text; save the file as UTF-8") from None
-    except (pandas.errors.ParserError, csv.Error) as error:
+    except pandas.errors.ParserError as error:
         raise InputError(_explained(path, delimiter, len(header), str(error))) from None
     if frame.iloc[:, -1].isna().any() and (ragged := _ragged(path, delimiter, len(header))):
         raise InputError(ragged)  # fields that are not there read as missing values
@@ -61,7 +61,7 @@ def _check_nul(path: Path) -> None:
 
 def _delimiter(path: Path) -> str:
     with path.open(encoding=ENCODING, newline="") as file:
-        line = next((line for line in file if line.strip()), "")
+        line = next((line for line in file if line.strip()), "")[: csv.field_size_limit()]
     return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([line], delimiter=delimiter), "")))
 
 
@@ -83,10 +83,14 @@ def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     with path.open(encoding=ENCODING, newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, skipinitialspace=True)
         line = 1
-        for fields in reader:
-            if len(fields) > 1 or "".join(fields).strip():
-                yield line, fields
-            line = reader.line_num + 1
+        try:
+            for fields in reader:
+                if len(fields) > 1 or "".join(fields).strip():
+                    yield line, fields
+                line = reader.line_num + 1
+        except csv.Error:
+            most = csv.field_size_limit()
+            raise InputError(f"{path}, line {line}: a field of more than {most} characters; shorten it") from None
 
 
 def _line(path: Path, delimiter: str, row: int) -> str:

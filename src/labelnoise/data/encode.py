@@ -12,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelnoise.data.factor import Factor, Origin, factor, is_categorical
+from labelnoise.data.rows import counted
 from labelnoise.errors import InputError
 from labelnoise.registry import nearest
 
 MOST_VALUES = 100  # a text with more is a name or a sentence, not a category
+MOST_LISTED = 20  # columns named on the screen
+FEWEST_COUNTED = 10  # fewer rows may be counted by accident
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 TRUTH = {"true": 1.0, "1": 1.0, "false": 0.0, "0": 0.0}
 
@@ -34,9 +37,17 @@ def fit(frame: Any, origin: Origin, categorical: Collection[str] = ()) -> tuple[
             notes.append(f"column {name!r} is left out: {fitted}")
         else:
             columns.append({"name": name, **fitted})
+            notes += _suspected(frame[name], origin, fitted)
     if not columns:
         raise InputError(f"{origin.name}: no column is left to learn from" + "".join(f"; {note}" for note in notes))
     return columns, notes
+
+
+def listed(columns: Sequence[Column]) -> str:
+    """A sentence on which columns are inputs."""
+    names = ", ".join(column["name"] for column in columns[:MOST_LISTED])
+    more = ", …" if len(columns) > MOST_LISTED else ""
+    return f"inputs are made of {counted(len(columns), 'column')}: {names}{more}"
 
 
 def transform(
@@ -75,7 +86,7 @@ def _fitted(series: Any, origin: Origin, forced: bool) -> Column | str:
     found = factor(series, origin, series.name)
     if not names and _are_numbers(found, origin, series.name):
         return _fitted_numbers(series, origin)
-    return _fitted_names(found, is_categorical(series))
+    return _fitted_names(found, is_categorical(series), MOST_VALUES if not forced else len(found.names))
 
 
 def _fitted_numbers(series: Any, origin: Origin) -> Column | str:
@@ -96,12 +107,19 @@ def _fitted_numbers(series: Any, origin: Origin) -> Column | str:
     return {"kind": "number", "fill": fill, "mean": mean, "std": std}
 
 
-def _fitted_names(found: Factor, in_order: bool) -> Column | str:
+def _suspected(series: Any, origin: Origin, fitted: Column) -> list[str]:
+    # Rows are often counted in a column that nobody means as an input.
+    if fitted["kind"] != "number" or len(series) < FEWEST_COUNTED or (np.diff(_numbers(series, origin)) != 1).any():
+        return []
+    return [f"column {series.name!r} counts the rows: if it is an id, name it with --id-column"]
+
+
+def _fitted_names(found: Factor, in_order: bool, most: int) -> Column | str:
     values: list[str | None] = [name for name, count in zip(found.names, found.counts.tolist(), strict=True) if count]
     if not values:
         return "it is empty"
-    if len(values) > MOST_VALUES:
-        return f"{len(values)} different texts"
+    if len(values) > most:
+        return f"{len(values)} different texts; list it in data.categorical to keep it"
     if not in_order:
         values.sort(key=str)
     if (found.codes < 0).any():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from labelnoise.errors import InputError
 
-FORMULA = re.compile(r"=|[+\-@].*[(|!]")
+FORMULA = re.compile(r"\s*(=|[+\-@].*[(|!])")
 
 
 class Origin(NamedTuple):
@@ -45,7 +45,12 @@ def is_categorical(values: Any) -> bool:
     return isinstance(getattr(values, "dtype", None), pandas.CategoricalDtype)
 
 
-def factor(values: Any, origin: Origin, column: str) -> Factor:
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet would run a text where it should show it."""
+    return FORMULA.match(text) is not None
+
+
+def factor(values: Any, origin: Origin, column: str, remedy: str = "leave the column out with drop") -> Factor:
     """Number the names in a column by their first cell, those of a Categorical in its order; formulas are refused."""
     pandas: Any = import_module("pandas")
     series = pandas.Series(values)
@@ -59,7 +64,7 @@ def factor(values: Any, origin: Origin, column: str) -> Factor:
     merged, names = pandas.factorize(np.array([_text(cell) for cell in cells], object))
     merged = np.append(np.where(names == "", -1, np.arange(len(names)))[merged], -1)
     found = Factor(merged[codes], tuple(names))
-    _check_formulas(found, origin, column)
+    _check_formulas(found, origin, column, remedy)
     return found
 
 
@@ -71,12 +76,11 @@ def _text(cell: Any) -> str:
     return str(cell).strip()
 
 
-def _check_formulas(found: Factor, origin: Origin, column: str) -> None:
-    formulas = np.array([FORMULA.match(name) is not None for name in found.names], bool)
+def _check_formulas(found: Factor, origin: Origin, column: str, remedy: str) -> None:
+    formulas = np.array([is_formula(name) for name in found.names], bool)
     if formulas.any() and found.counts[formulas].any():
         row = found.first(formulas)
         cell = found.names[found.codes[row]]
         raise InputError(
-            f"{origin.at(row, column)}: {cell!r} is a spreadsheet formula; export values, not formulas, "
-            "or leave the column out with drop"
+            f"{origin.at(row, column)}: {cell!r} is a spreadsheet formula; export values, not formulas, or {remedy}"
         )

@@ -1,7 +1,8 @@
 """Images: a folder with one folder per class, or files that a table lists; all become uint8 (N, C, H, W)."""
 
+import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,21 +12,26 @@ import torch
 from numpy.typing import NDArray
 
 from labelnoise.config import Data
-from labelnoise.data.factor import Origin
+from labelnoise.data.factor import Origin, is_formula
 from labelnoise.data.rows import Inputs, Rows, counted
 from labelnoise.errors import InputError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 PARTS = {"train", "training", "test", "val", "valid", "validation"}
 MOST_PIXELS = 10**6  # of an image that is not scaled down
+MOST_BYTES = 64 * 2**30  # of all images
 GREY, COLOUR = ("L", "1", "LA"), ("RGB", "RGBA", "P", "PA", "CMYK", "YCbCr")
 
 
 class Listed(NamedTuple):
     """An image that is still to be read."""
 
-    name: str  # for sentences about it
+    name: str  # of its file, if it is one
     source: Any  # path, file of bytes, or PIL image
+    place: Callable[[], str] | None = None  # where a table lists it; found late, for that means to read the table again
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, [self.place() if self.place else "", self.name]))
 
 
 class _Image(NamedTuple):
@@ -44,7 +50,7 @@ def from_folder(folder: Path, settings: Data) -> Rows:
         raise InputError(f"{folder} holds parts, {' and '.join(names)}, not classes; give one, such as {classes[0]}")
     files = _files(folder)
     paths = [path for path in files if path.suffix.lower() in SUFFIXES and path.parent != folder]
-    ids = tuple(path.relative_to(folder).as_posix() for path in paths)
+    ids = _ids(paths, folder)
     given = [identifier.split("/")[0] for identifier in ids]
     if empty := set(names) - set(given):
         raise InputError(f"class folder {folder / min(empty)} holds no images; add some, or remove the folder")
@@ -59,8 +65,8 @@ def inputs_of(path: Path, encoding: Mapping[str, Any]) -> Inputs:
     paths = [file for file in files if file.suffix.lower() in SUFFIXES]
     if not paths:
         raise InputError(f"{path} holds no images; their names end in {', '.join(SUFFIXES)}")
+    ids = _ids(paths, folder)
     x, notes = conform([Listed(str(image), image) for image in paths], encoding)
-    ids = tuple(image.relative_to(folder).as_posix() for image in paths)
     return Inputs(x, ids, (*_left_out(folder, files, paths), *notes))
 
 
@@ -69,19 +75,22 @@ def stack(images: Sequence[Listed], size: int) -> tuple[torch.Tensor, tuple[str,
 
     Scaled ones are grey if all are, and otherwise colour.
     """
-    x = np.empty((len(images), 0, 0, 0), np.uint8)
+    if size**2 >= MOST_PIXELS:
+        raise InputError(f"image_size {size} makes images of a million pixels or more; choose fewer than 1000")
+    x = _empty(len(images), 1, size, size)
     kind, transparent = "", 0
-    for row, (name, source) in enumerate(images):
-        image = _read(name, source, size)
+    for row, listed in enumerate(images):
+        image = _read(listed, size)
         if row == 0:
-            x, kind = np.empty((len(images), *image.pixels.shape), np.uint8), image.kind
+            x, kind = _empty(len(images), *image.pixels.shape), image.kind
         if not size and image.kind != kind:
             raise InputError(
-                f"{name} has {image.kind}, but {images[0].name} has {kind}; "
+                f"{listed} has {image.kind}, but {images[0].name or images[0]} has {kind}; "
                 "make all alike, or scale them with image_size, such as --image-size 32"
             )
         if len(image.pixels) > x.shape[1]:
-            x = np.repeat(x, 3, axis=1)  # all were grey before this one
+            grey, x = x, _empty(len(images), *image.pixels.shape)
+            x[:row] = grey[:row]  # all were, before this one
         x[row] = image.pixels
         transparent += image.transparent
     return torch.from_numpy(x), _on_white(transparent), {"kind": "images", "shape": list(x.shape[1:]), "resize": size}
@@ -90,14 +99,14 @@ def stack(images: Sequence[Listed], size: int) -> tuple[torch.Tensor, tuple[str,
 def conform(images: Sequence[Listed], encoding: Mapping[str, Any]) -> tuple[torch.Tensor, tuple[str, ...]]:
     """New images in one tensor, scaled as those of the encoding were, with notes; grey ones may stand for colour."""
     channels, height, width = encoding["shape"]
-    x = np.empty((len(images), channels, height, width), np.uint8)
+    x = _empty(len(images), channels, height, width)
     transparent = 0
-    for row, (name, source) in enumerate(images):
-        image = _read(name, source, encoding["resize"])
+    for row, listed in enumerate(images):
+        image = _read(listed, encoding["resize"])
         if image.pixels.shape[1:] != (height, width):
-            raise InputError(f"{name} has {image.kind}, but the model knows {width} × {height} pixels; scale it")
+            raise InputError(f"{listed} has {image.kind}, but the model knows {width} × {height} pixels; scale it")
         if len(image.pixels) > channels:
-            raise InputError(f"{name} has {image.kind}, but the model knows grey images; convert it")
+            raise InputError(f"{listed} has {image.kind}, but the model knows grey images; convert it")
         x[row] = image.pixels
         transparent += image.transparent
     return torch.from_numpy(x), _on_white(transparent)
@@ -107,6 +116,29 @@ def _files(folder: Path) -> list[Path]:
     # below a folder, nothing hidden
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+
+
+def _ids(paths: Sequence[Path], folder: Path) -> tuple[str, ...]:
+    ids = tuple(path.relative_to(folder).as_posix() for path in paths)
+    if formula := next(filter(is_formula, ids), ""):
+        first, *deeper = formula.split("/")
+        raise InputError(
+            f"{folder / first}: {formula!r}, the id of an image, is a spreadsheet formula; "
+            f"rename the {'folder' if deeper else 'file'}"
+        )
+    return ids
+
+
+def _empty(images: int, channels: int, height: int, width: int) -> NDArray[np.uint8]:
+    try:
+        if (needed := math.prod((images, channels, height, width))) > MOST_BYTES:
+            raise MemoryError
+        return np.empty((images, channels, height, width), np.uint8)
+    except MemoryError:
+        raise InputError(
+            f"{images} images of {width} × {height} pixels need {needed / 2**30:.3g} GiB of memory; "
+            "give fewer, or scale them down, such as by --image-size 64"
+        ) from None
 
 
 def _left_out(folder: Path, files: Sequence[Path], taken: Sequence[Path]) -> tuple[str, ...]:
@@ -121,34 +153,35 @@ def _on_white(transparent: int) -> tuple[str, ...]:
     return (f"transparent parts of {counted(transparent, 'image')} are shown on white",) if transparent else ()
 
 
-def _read(name: str, source: Any, size: int) -> _Image:
+def _read(listed: Listed, size: int) -> _Image:
     from PIL import Image
 
+    source = listed.source
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of odd tags beside the pixels
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
             with nullcontext(source) if isinstance(source, Image.Image) else Image.open(source) as image:
                 kind = f"{image.width} × {image.height} pixels in mode {image.mode}"
-                _check(name, image, kind, size)
+                _check(listed, image, kind, size)
                 flat, transparent = _flat(image)
         except InputError:
             raise
         except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-            raise InputError(f"{name} has too many pixels to be opened safely; scale it down") from None
+            raise InputError(f"{listed} has too many pixels to be opened safely; scale it down") from None
         except Exception:  # a damaged file may make a decoder raise anything
-            raise InputError(f"{name} cannot be read as an image; mend it or remove it") from None
+            raise InputError(f"{listed} cannot be read as an image; mend it or remove it") from None
     if size:
         flat = flat.resize((size, size), Image.Resampling.BILINEAR)
     pixels = np.asarray(flat)
     return _Image(pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1), kind, transparent)
 
 
-def _check(name: str, image: Any, kind: str, size: int) -> None:
+def _check(listed: Listed, image: Any, kind: str, size: int) -> None:
     if image.mode not in GREY + COLOUR:
-        raise InputError(f"{name} has {kind}, which has no sure counterpart of 8 bits; save it as grey or RGB")
+        raise InputError(f"{listed} has {kind}, which has no sure counterpart of 8 bits; save it as grey or RGB")
     if not size and image.width * image.height >= MOST_PIXELS:
-        raise InputError(f"{name} has {kind}, a million or more; scale the images down, such as by --image-size 64")
+        raise InputError(f"{listed} has {kind}, a million or more; scale the images down, such as by --image-size 64")
 
 
 def _flat(image: Any) -> tuple[Any, bool]:

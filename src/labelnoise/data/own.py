@@ -19,6 +19,11 @@ __all__ = ["Inputs", "is_own", "read", "read_inputs"]
 DEFAULTS = Data()
 SUFFIXES = (*table.SUFFIXES, *arrays.SUFFIXES)
 PICTURES = ("folder", *images.SUFFIXES)
+PURPOSES = {
+    "tables": ("label_column", "true_label_column", "id_column", "image_column", "drop", "categorical"),
+    ".npy files": ("labels", "true_labels"),
+    "image files": ("image_size",),
+}
 
 
 def is_own(source: str) -> bool:
@@ -72,15 +77,18 @@ def _foreign(name: str, encoding: Mapping[str, Any]) -> InputError:
 def _rows(source: Any, settings: Data, y: Any, y_true: Any) -> Rows:
     origin = Origin(_name(source))
     if _is_frame(source):
+        _check_settings(origin.name, settings, "tables", "image files")
         given, true = arrays.labels(y, origin), arrays.labels(y_true, origin, "y_true")
         return table.from_frame("data", source, origin, settings, y=given, y_true=true)
     if _is_array(source):
+        _check_settings(origin.name, settings)
         return arrays.from_array("data", source, y, origin, y_true=y_true)
     if y is not None or y_true is not None:
         raise InputError(f"{origin.name} carries its own labels; y and y_true go with arrays and DataFrames")
     if isinstance(source, str | Path):
         return _from_path(_existing(source), settings)
     if hub.is_hub(source):
+        _check_settings(origin.name, settings, "tables", "image files")
         return table.from_frame(hub.name_of(source), hub.to_frame(source), origin, settings)
     raise InputError(
         f"{origin.name} cannot be read; give a path, a DataFrame, an array with y, or a part of a Hugging Face data set"
@@ -89,12 +97,22 @@ def _rows(source: Any, settings: Data, y: Any, y_true: Any) -> Rows:
 
 def _from_path(path: Path, settings: Data) -> Rows:
     if path.is_dir():
+        _check_settings(str(path), settings, "image files")
         return images.from_folder(path, settings)
     _check_suffix(path)
-    if path.suffix.lower() in arrays.SUFFIXES:
+    if (suffix := path.suffix.lower()) in arrays.SUFFIXES:
+        _check_settings(str(path), settings, *((".npy files",) if suffix == ".npy" else ()))
         return arrays.from_file(path, settings)
+    _check_settings(str(path), settings, "tables", "image files")
     frame, origin = table.read_table(path, settings)
     return table.from_frame(path.stem, frame, origin, settings, folder=path.parent)
+
+
+def _check_settings(name: str, settings: Data, *fitting: str) -> None:
+    for purpose, names in PURPOSES.items():
+        unfit = next((each for each in names if getattr(settings, each)), "")
+        if unfit and purpose not in fitting:
+            raise InputError(f"{unfit} is for {purpose}, which {name} is not; leave it out")
 
 
 def _existing(source: str | Path) -> Path:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from labelnoise.data.dataset import Dataset
-from labelnoise.data.factor import Factor, Origin, factor, is_categorical
+from labelnoise.data.factor import Factor, Origin, factor, is_categorical, is_formula
 from labelnoise.errors import InputError
 
-MOST_CLASSES = 100  # more, with fewer than two rows each, are no classes
+FEWEST_DOUBTED = 20  # classes that may be ids or measurements, if they have hardly a row each
 
 
 class Inputs(NamedTuple):
@@ -44,7 +44,7 @@ def numbered(rows: int) -> tuple[str, ...]:
 
 def identified(values: Any, origin: Origin, column: str) -> tuple[str, ...]:
     """Ids from a column, each of which must be there once."""
-    codes, names = found = factor(values, origin, column)
+    codes, names = found = factor(values, origin, column, "rename it")
     if (codes < 0).any():
         raise InputError(f"{origin.at(int((codes < 0).argmax()), column)}: the id is missing; each row needs one")
     if len(names) < len(codes):
@@ -73,6 +73,7 @@ def to_dataset(rows: Rows) -> Dataset:
     if true is not None and (missing := kept[true.codes[kept] < 0]).size:
         raise InputError(f"{rows.origin.at(missing[0], rows.columns[1])}: the true label is missing; fill it in")
     classes = _classes(given, true, is_categorical(rows.given))
+    _check_names(rows, classes)
     x, ids, notes = rows.inputs
     test = rows.test
     if (left := len(x) - len(kept)) > 0:
@@ -82,7 +83,10 @@ def to_dataset(rows: Rows) -> Dataset:
     notes = (*notes, *_alike(classes))
     y_given = _numbers(given, classes, kept)
     y_true = None if true is None else _numbers(true, classes, kept)
-    return Dataset(rows.name, x, y_given, y_true, classes, ids, test, notes, rows.encoding)
+    try:
+        return Dataset(rows.name, x, y_given, y_true, classes, ids, test, notes, rows.encoding)
+    except InputError as problem:
+        raise InputError(f"{rows.origin.name}: {problem}") from None
 
 
 def _labels(rows: Rows, values: Any, column: str) -> Factor:
@@ -92,7 +96,7 @@ def _labels(rows: Rows, values: Any, column: str) -> Factor:
     if kind == "f" and (odd := np.flatnonzero(np.isfinite(values) & (np.floor(values) != values))).size:
         cell = float(np.asarray(values)[odd[0]])
         raise InputError(f"{rows.origin.at(odd[0], column)}: {cell:g} is no class; labels are whole numbers or names")
-    return factor(values, rows.origin, column)
+    return factor(values, rows.origin, column, "rename it")
 
 
 def _check_given(rows: Rows, given: Factor, labelled: int) -> None:
@@ -102,11 +106,22 @@ def _check_given(rows: Rows, given: Factor, labelled: int) -> None:
     if occurring == 1:
         only = given.names[given.counts.argmax()]
         raise InputError(f"{rows.origin.name}: all labels in {column!r} are {only!r}; at least two classes must occur")
-    if occurring > MOST_CLASSES and 2 * occurring > labelled:
+    if occurring >= FEWEST_DOUBTED and 2 * occurring > labelled:
         raise InputError(
             f"{rows.origin.name}: {column!r} holds {occurring} different labels in {labelled} rows, "
             "too many for classes; name another column"
         )
+    if occurring >= FEWEST_DOUBTED and 2 * (single := int((given.counts == 1).sum())) > occurring:
+        raise InputError(
+            f"{rows.origin.name}: {single} of {occurring} different labels in {column!r} have a single row, "
+            "too many for classes; name another column, or leave rare labels out"
+        )
+
+
+def _check_names(rows: Rows, classes: tuple[str, ...]) -> None:
+    # also those that occur in no row, since they may be predicted
+    if formula := next(filter(is_formula, classes), ""):
+        raise InputError(f"{rows.origin.name}: class {formula!r} is a spreadsheet formula; rename it")
 
 
 def _classes(given: Factor, true: Factor | None, in_order: bool) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Tables, from a CSV or Parquet file or a DataFrame: in each row a label, and inputs or the path of an image."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -11,7 +12,7 @@ import torch
 from labelnoise.config import Data
 from labelnoise.data import encode, images
 from labelnoise.data.delimited import read_csv
-from labelnoise.data.factor import Origin
+from labelnoise.data.factor import Origin, is_formula
 from labelnoise.data.rows import Inputs, Rows, identified, numbered
 from labelnoise.errors import InputError
 from labelnoise.registry import nearest
@@ -33,6 +34,7 @@ def from_frame(
 ) -> Rows:
     """Rows of a table whose labels are in a column of it or given beside it; paths of images start at the folder."""
     frame, unnamed = _named(frame, origin)
+    _check_labels(origin, settings, y, y_true)
     label = "" if y is not None else settings.label_column or LABEL
     true = "" if y_true is not None else settings.true_label_column
     given = _column(frame, origin, label, "label_column") if label else y
@@ -70,9 +72,12 @@ def _inputs(
         x, notes, encoding = images.stack(_listed(frame, origin, column, folder), settings.image_size)
         others = ", ".join(repr(name) for name in kept.columns if name != column)
         return x, (*notes, *([f"the inputs are images; left out: {others}"] if others else [])), encoding
+    if settings.image_size:
+        raise InputError(f"image_size is for image files, and {origin.name} lists none; leave it out")
     columns, left_out = encode.fit(kept, origin, settings.categorical)
     values, filled = encode.transform(kept, columns, origin)
-    return torch.from_numpy(values), (*left_out, *filled), {"kind": "table", "columns": columns}
+    notes = (encode.listed(columns), *left_out, *filled)
+    return torch.from_numpy(values), notes, {"kind": "table", "columns": columns}
 
 
 def _image_column(frame: Any, settings: Data) -> str:
@@ -95,12 +100,13 @@ def _listed(frame: Any, origin: Origin, column: str, folder: Path) -> list[image
     listed = []
     for row, cell in enumerate(cells):
         path = cell.get("path") if isinstance(cell, dict) else cell
+        place = partial(origin.at, row, column)
         if isinstance(cell, dict) and cell["bytes"] is not None:
-            listed.append(images.Listed(origin.at(row, column), BytesIO(cell["bytes"])))
+            listed.append(images.Listed("", BytesIO(cell["bytes"]), place))
         elif hasattr(cell, "getextrema"):
-            listed.append(images.Listed(origin.at(row, column), cell))
+            listed.append(images.Listed("", cell, place))
         elif (file := folder / str(path)).is_file():
-            listed.append(images.Listed(str(file), file))
+            listed.append(images.Listed(str(file), file, place))
         else:
             raise InputError(f"{origin.at(row, column)}: there is no image {str(file)!r}; mend the path")
     return listed
@@ -111,7 +117,7 @@ def _read_parquet(path: Path) -> Any:
     try:
         return pandas.read_parquet(path)
     except ImportError:
-        raise InputError(f'{path}: Parquet files need pyarrow; pip install "labelnoise[hub]"') from None
+        raise InputError(f"{path}: Parquet files need pyarrow; pip install pyarrow") from None
     except (ValueError, OSError):
         raise InputError(f"{path} is damaged or no Parquet file; write it again") from None
 
@@ -128,10 +134,26 @@ def _named(frame: Any, origin: Origin) -> tuple[Any, tuple[str, ...]]:
     return frame.set_axis(names, axis=1).loc[:, [name != "" for name in names]], notes
 
 
+def _check_labels(origin: Origin, settings: Data, y: Any, y_true: Any) -> None:
+    for setting, beside, name in (("label_column", y, "y"), ("true_label_column", y_true, "y_true")):
+        if beside is not None and getattr(settings, setting):
+            raise InputError(
+                f"{setting} is for labels in a column, but they are given as {name}; leave one of them out"
+            )
+    if y is None and y_true is None and settings.true_label_column == (settings.label_column or LABEL):
+        raise InputError(
+            f"{origin.name}: column {settings.true_label_column!r} is named for given and for true labels; "
+            "name another as true_label_column, or leave it out"
+        )
+
+
 def _column(frame: Any, origin: Origin, name: str, setting: str) -> Any:
     if name not in frame.columns:
+        names = ", ".join(frame.columns)
+        hint = nearest(name, frame.columns)
+        hint = f"known are {names}" if hint.startswith("known") else hint  # in their own order
         beside = ", or give labels as y" if setting == "label_column" and origin.name == "the table" else ""
-        raise InputError(f"{origin.name} has no column {name!r} ({setting}); {nearest(name, frame.columns)}{beside}")
+        raise InputError(f"{origin.name} has no column {name!r} ({setting}); {hint}{beside}")
     return frame[name]
 
 
@@ -139,5 +161,9 @@ def _ids(frame: Any, origin: Origin, settings: Data) -> tuple[str, ...]:
     if not settings.id_column:
         column = _image_column(frame, settings)
         paths = [path for path in frame[column] if isinstance(path, str)] if column in frame.columns else []
-        return tuple(paths) if len({*paths}) == len(frame) else numbered(len(frame))
+        if len({*paths}) < len(frame):
+            return numbered(len(frame))
+        if (row := next((row for row, path in enumerate(paths) if is_formula(path)), -1)) >= 0:
+            raise InputError(f"{origin.at(row, column)}: {paths[row]!r} is a spreadsheet formula; rename the file")
+        return tuple(paths)
     return identified(_column(frame, origin, settings.id_column, "id_column"), origin, settings.id_column)

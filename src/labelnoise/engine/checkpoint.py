@@ -1,31 +1,25 @@
 """Checkpoints: one safetensors file with the position as JSON in its header, replaced in one move."""
 
 import json
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as serialised
 from torch import Tensor
 
 from labelnoise.errors import InputError
+from labelnoise.files import explained, write
 
 
 def save(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Write tensors and plain facts; whoever reads sees the old file or the new one, whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".draft")
     own = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
-    save_file(own, draft, metadata={"facts": json.dumps(facts)})
-    with draft.open("rb") as written:
-        os.fsync(written.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write(path, serialised(own, metadata={"facts": json.dumps(facts)}))
 
 
 def load(path: Path, advice: str = "delete it to begin anew") -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -33,8 +27,8 @@ def load(path: Path, advice: str = "delete it to begin anew") -> tuple[dict[str,
     try:
         with safe_open(path, framework="pt") as file:
             names = list(file.keys())
-            return {name: file.get_tensor(name) for name in names}, json.loads(file.metadata()["facts"])
-    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as problem:
+            return {name: file.get_tensor(name) for name in names}, dict(json.loads(file.metadata()["facts"]))
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as problem:
         raise InputError(f"{path} cannot be read ({problem}); {advice}") from None
 
 

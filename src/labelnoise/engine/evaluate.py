@@ -1,6 +1,7 @@
 """Judging R runs: predictions on every part, compared with given and, where known, with true labels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from math import prod
 
 import torch
 from torch import Tensor
@@ -8,11 +9,13 @@ from torch import Tensor
 from labelnoise.data.loader import PARTS, Chunk, Loader, Part
 from labelnoise.engine.executors import Executor
 
-ROWS = 256  # at once; bounds the memory of methods that sample
+ROWS = 256  # at once, at most; bounds the memory of methods that sample
+NUMBERS = {"cpu": 2**20, "cuda": 2**26}  # of inputs at once, over all runs: a signal is heard between two chunks
 BINS = 15  # of confidence
+Pause = Callable[[], None]
 
 
-def evaluate(executor: Executor, loader: Loader, pause: Callable[[], None] = lambda: None) -> dict[str, Tensor]:
+def evaluate(executor: Executor, loader: Loader, pause: Pause = lambda: None) -> dict[str, Tensor]:
     """Measures by name, each (R,) and still on the device; `pause` is called between chunks.
 
     `validation/score` is the accuracy of the *given* labels' predictions on noisy validation: what selects a model.
@@ -22,7 +25,7 @@ def evaluate(executor: Executor, loader: Loader, pause: Callable[[], None] = lam
     measures: dict[str, Tensor] = {}
     for part in PARTS:
         sums: dict[str, Tensor] = {}
-        for chunk in loader.chunks(part, ROWS):
+        for chunk in loader.chunks(part, _rows(loader)):
             log_probs = executor.log_probs(chunk.x)
             found = _compare(log_probs, chunk)
             if part == "train" and chunk.y_true is not None:
@@ -35,21 +38,21 @@ def evaluate(executor: Executor, loader: Loader, pause: Callable[[], None] = lam
     return measures
 
 
-def training_probs(executor: Executor, loader: Loader) -> Tensor:
-    """Predicted probabilities of the training set, (R, N, K)."""
-    return torch.cat([executor.log_probs(chunk.x).exp() for chunk in loader.chunks("train", ROWS)], dim=1)
+def training_probs(executor: Executor, loader: Loader, pause: Pause = lambda: None) -> Tensor:
+    """Predicted probabilities of the training set, (R, N, K); `pause` is called between chunks."""
+    return torch.cat([probs for probs, _ in _predicted(executor, loader, "train", pause)], dim=1)
 
 
-def details(executor: Executor, loader: Loader, classes: int) -> dict[str, Tensor]:
+def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lambda: None) -> dict[str, Tensor]:
     """Counts that a report is made of, with the run axis first; the reference is the truth where it is known.
 
     test_confusion (R, K, K): reference by predicted class. test_bins (R, 15, 3): rows, summed confidence and hits in
     equal bins (lo, hi] of confidence. validation_counts (R, K, K): predicted class by given label. train_counts
     (R, K, K), where the truth is known: true by given label. T (R, K, K), of methods that have one.
     """
-    test = [_judged(executor, chunk) for chunk in loader.chunks("test", ROWS)]
+    test = [_judged(probs, chunk) for probs, chunk in _predicted(executor, loader, "test", pause)]
     predicted, confidence, reference = (torch.cat(each, dim=1) for each in zip(*test, strict=True))
-    guesses = [executor.log_probs(chunk.x).argmax(-1) for chunk in loader.chunks("validation", ROWS)]
+    guesses = [probs.argmax(-1) for probs, _ in _predicted(executor, loader, "validation", pause)]
     found = {
         "test_confusion": _pairs(reference, predicted, classes),
         "test_bins": _bins(confidence, predicted == reference),
@@ -60,8 +63,19 @@ def details(executor: Executor, loader: Loader, classes: int) -> dict[str, Tenso
     return found | executor.transition()
 
 
-def _judged(executor: Executor, chunk: Chunk) -> tuple[Tensor, Tensor, Tensor]:
-    confidence, predicted = executor.log_probs(chunk.x).exp().double().max(-1)
+def _rows(loader: Loader) -> int:
+    numbers = len(loader.seeds) * prod(loader.pool.shape[1:])  # of one row in every run
+    return max(1, min(ROWS, NUMBERS[loader.device.type] // numbers))
+
+
+def _predicted(executor: Executor, loader: Loader, part: str, pause: Pause) -> Iterator[tuple[Tensor, Chunk]]:
+    for chunk in loader.chunks(part, _rows(loader)):
+        yield executor.log_probs(chunk.x).exp(), chunk
+        pause()
+
+
+def _judged(probs: Tensor, chunk: Chunk) -> tuple[Tensor, Tensor, Tensor]:
+    confidence, predicted = probs.double().max(-1)
     return predicted, confidence, chunk.y_given if chunk.y_true is None else chunk.y_true
 
 

@@ -1,7 +1,8 @@
 """The ways to execute one step for R runs: side by side, or packed into one mapped call; no method knows which."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -146,19 +147,38 @@ class Packed(Executor):
 EXECUTORS: dict[str, type[Streams] | type[Packed]] = {"streams": Streams, "packed": Packed}
 
 
+def is_small(net: nn.Module, batch: int) -> bool:
+    """Whether a step is so little work for a CPU that calling kernels, and waiting for threads, costs most of it."""
+    weights = sum(param.numel() for param in net.parameters())
+    return not _has_convolutions(net) and weights * batch < 3e7
+
+
 def choose(net: nn.Module, runs: int, batch: int, device: torch.device) -> str:
     """The executor that is likely faster for this network; `benchmarks/packing.py` measures the small MLPs.
 
     On a CPU packing saves the cost of calling small kernels. Convolutions go to streams, where ones with BatchNorm are
     faster; a small one without it may gain by packing. The bounds on size, and the rule for GPUs, are rough.
     """
-    weights = sum(param.numel() for param in net.parameters())
-    convolutions = any(isinstance(module, nn.modules.conv._ConvNd) for module in net.modules())
     if runs == 1:
         return "streams"
     if device.type == "cpu":
-        return "packed" if not convolutions and weights * batch < 3e7 else "streams"
-    return "packed" if weights < 1e6 else "streams"
+        return "packed" if is_small(net, batch) else "streams"
+    return "packed" if sum(param.numel() for param in net.parameters()) < 1e6 else "streams"
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """So many threads of a CPU inside."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _has_convolutions(net: nn.Module) -> bool:
+    return any(isinstance(module, nn.modules.conv._ConvNd) for module in net.modules())
 
 
 def _of_run(tree: tuple[Batch, tuple[Batch, ...], Tensors], r: int) -> tuple[Batch, tuple[Batch, ...], Tensors]:

@@ -7,8 +7,8 @@ from typing import Any, Self
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class InterruptError(Exception):
-    """A training has been left, and saved, because a signal asked for it."""
+class InterruptError(KeyboardInterrupt):
+    """A training has been left, and can be taken up again, because a signal asked for it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"interrupted by {signal.Signals(number).name}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar, get_type_hints
 
 from torch import Tensor
 
@@ -142,6 +142,12 @@ def hyper_fields(method: Method | type[Method]) -> dict[str, Range]:
     return {f.name: f.metadata["hyper"] for f in fields(method) if "hyper" in f.metadata}
 
 
+def described_settings(method: type[Method]) -> str:
+    """Its settings with their defaults, and the ranges in which some are searched."""
+    ranges = {name: f" (searched from {low:g} to {high:g})" for name, (low, high, _) in hyper_fields(method).items()}
+    return ", ".join(f"{f.name}={f.default}{ranges.get(f.name, '')}" for f in fields(method))
+
+
 def structure(method: Method) -> Method:
     """The method with its packable values set aside: equal for methods that may share a pack."""
     defaults = {f.name: f.default for f in fields(method) if "hyper" in f.metadata and f.default is not MISSING}
@@ -157,7 +163,18 @@ def build(name: str, settings: Mapping[str, Value] | None = None) -> Method:
             raise InputError(
                 f"method {name!r} has no setting {key!r}; {nearest(key, known) if known else 'it has none'}"
             )
-    for key, value in (settings or {}).items():
-        if key in hyper_fields(cls) and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise InputError(f"setting {key!r} of method {name!r} must be a number, not {value!r}")
-    return cls(**(settings or {}))
+    hints = get_type_hints(cls)
+    return cls(**{key: _typed(name, key, hints[key], value) for key, value in (settings or {}).items()})
+
+
+def _typed(method: str, key: str, hint: Any, value: Value) -> Value:
+    # whole and real numbers as the field wants them, so that 1 and 1.0 are one setting
+    if hint in (int, float) and isinstance(value, int | float) and not isinstance(value, bool):
+        if hint is float:
+            return float(value)
+        if value % 1 == 0:
+            return int(value)
+    wanted = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}
+    if hint in wanted and not (hint in (bool, str) and isinstance(value, hint)):
+        raise InputError(f"setting {key!r} of method {method!r} must be {wanted[hint]}, not {value!r}")
+    return value

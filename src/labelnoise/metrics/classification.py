@@ -41,6 +41,12 @@ def ece(probs: Array, y: Array, bins: int = 15) -> Tensor:
     return gaps.abs().sum(-1) / confidence.shape[-1]
 
 
+def binned_ece(bins: Array) -> Tensor:
+    """The same error from the rows, summed confidence and hits of each bin, (..., bins, 3)."""
+    rows, confidence, hits = torch.as_tensor(bins).double().unbind(-1)
+    return (hits - confidence).abs().sum(-1) / rows.sum(-1)
+
+
 def selection_precision_recall(selected: Array, wrong: Array) -> Selection:
     """Precision and recall of rows suspected of a wrong label; both arguments are boolean, (..., N)."""
     selected, wrong = torch.as_tensor(selected).double(), torch.as_tensor(wrong).double()

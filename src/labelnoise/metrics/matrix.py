@@ -25,5 +25,11 @@ def matrix_error(estimate: Tensor | ArrayLike, truth: Tensor | ArrayLike) -> Mat
     return MatrixError(difference.mean((-2, -1)), difference.sum((-2, -1)) / true.abs().sum())
 
 
+def shares(counts: Tensor | ArrayLike) -> Tensor:
+    """The rows of a matrix of counts (..., K, K) as shares; NaN in one that has no counts."""
+    each = _double(counts)
+    return each / each.sum(-1, keepdim=True)
+
+
 def _double(matrix: Tensor | ArrayLike) -> Tensor:
     return matrix.double() if isinstance(matrix, Tensor) else torch.from_numpy(np.array(matrix, dtype=np.float64))

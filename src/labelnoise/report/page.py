@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from labelnoise.metrics import matrix_error
+from labelnoise.files import write
+from labelnoise.metrics import binned_ece, matrix_error, shares
 from labelnoise.report import figures
 from labelnoise.report.figures import Curve, Floats
-from labelnoise.report.summary import Row, Summary, described, searched, significant, summarise
+from labelnoise.report.summary import Row, Summary, significant, summary_of, trials_of
 from labelnoise.report.tables import MEANING, count, head, spread
 from labelnoise.results.select import TEST, NoisyValidation
-from labelnoise.results.store import Store
+from labelnoise.results.store import Run, Store
 
 UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # a name may hold what HTML must not
 MOST_COUNTED = 20  # classes up to which their rows are counted one by one
@@ -31,8 +32,6 @@ FITTING = {  # and where it is not
     "train/accuracy_given": "training part, as labelled",
     "validation/accuracy_given": "validation part, as labelled",
 }
-
-Details = Mapping[str, Sequence[Mapping[str, Floats]]]  # label of a row -> what each of its runs measured at its end
 
 
 class Panel(NamedTuple):
@@ -52,17 +51,14 @@ class Key(NamedTuple):
 
 def write_page(store: Store, path: Path) -> None:
     """Write the page; whoever opens it sees the old one or the new one, whole."""
-    draft = path.with_name(f"{path.name}.draft")
-    draft.write_text(page(store), encoding="utf-8")
-    draft.replace(path)
+    write(path, page(store))
 
 
 def page(store: Store) -> str:
     """The whole page."""
-    summary = summarise(store)
-    facts = store.facts
+    held = store.contents()
+    summary, facts = summary_of(held), held.facts
     rows = [row for row in summary.rows if row.runs]
-    details = {row.label: _details(row) for row in rows}
     names = facts["data"]["classes"]
     environment = Environment(
         autoescape=True,
@@ -75,7 +71,7 @@ def page(store: Store) -> str:
         summary=summary,
         answer=re.sub(r"(?<=[\d±]) (?=[±%\d])", "\u00a0", _answer(summary, facts)),  # numbers stay in one line
         facts=_facts(summary, facts),
-        classes=_class_counts(names, details),
+        classes=_class_counts(names, rows),
         numbered=len(names) > figures.MOST_NAMES,
         notes=facts["data"]["notes"],
         table=_table(summary),
@@ -84,29 +80,25 @@ def page(store: Store) -> str:
         legend=_legend([row.label for row in rows]),
         curves=_curves(rows, summary),
         training=_training(rows),
-        matrices=_matrices(summary.best, rows, details, names),
-        calibration=_calibration(summary, rows, details),
-        confusion=_confusion(summary, details, names),
-        searches=_searches(store),
+        matrices=_matrices(summary.best, rows, names),
+        calibration=_calibration(summary.best, rows),
+        confusion=_confusion(summary.best, names),
+        searches=trials_of(held),
         settings=[(row.label, _outline(row.settings)) for row in summary.rows],
         base=_outline(facts["base"]),
-        about=_about(store),
-        again=_again(store.folder),
+        about=_about(held.runs.values(), store.folder),
+        again=_again(store.folder, facts["base"]["data"]["source"]),
     )
     readable = UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", html)
     return readable.encode("utf-8", "replace").decode()  # a name may hold half a character
 
 
-def _details(row: Row) -> list[dict[str, Floats]]:
-    return [
-        {name: tensor.double().numpy() for name, tensor in run.details.items()}
-        for run in row.finished
-        if run.pack.details.exists()
-    ]
+def _measured_once(row: Row, name: str) -> list[Floats]:
+    return [run.details[name].double().numpy() for run in row.finished if name in run.details]
 
 
-def _pooled(details: Sequence[Mapping[str, Floats]], name: str) -> Floats | None:
-    found = [each[name] for each in details if name in each]
+def _pooled(row: Row, name: str) -> Floats | None:
+    found = _measured_once(row, name)
     return np.sum(found, axis=0) if found else None
 
 
@@ -146,7 +138,7 @@ def _facts(summary: Summary, facts: Mapping[str, Any]) -> dict[str, str]:
     data, base = facts["data"], facts["base"]
     parts = data["parts"]
     return {
-        "Data": f"{data['name']}, {data['rows']:,} rows, inputs of shape {' × '.join(map(str, data['shape']))}",
+        "Data": f"{data['name']}, {data['rows']:,} rows of {' × '.join(map(str, data['shape']))} inputs",
         "Parts": f"{parts['train']:,} train · {parts['validation']:,} noisy validation · {parts['test']:,} test",
         "Classes": f"{len(data['classes']):,}",
         "Noise": summary.noise_rate + ("" if base["noise"] == "none" else f" ({base['noise']} was added)"),
@@ -155,8 +147,8 @@ def _facts(summary: Summary, facts: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _class_counts(names: Sequence[str], details: Details) -> list[tuple[str, int]]:
-    tested = next((each["test_confusion"] for runs in details.values() for each in runs), None)
+def _class_counts(names: Sequence[str], rows: Sequence[Row]) -> list[tuple[str, int]]:
+    tested = next((counts for row in rows for counts in _measured_once(row, "test_confusion")), None)
     if tested is None or len(names) > MOST_COUNTED:
         return []
     return [(name, int(number)) for name, number in zip(names, tested.sum(1), strict=True)]
@@ -167,7 +159,7 @@ def _table(summary: Summary) -> list[dict[str, Any]]:
         {
             "label": row.label,
             "runs": count(row),
-            "chosen": row.label == summary.winner and len(summary.rows) > 1,
+            "chosen": row is summary.best and len(summary.rows) > 1,
             "figures": [(spread(values), row.not_worse[rule]) for rule, values in row.accuracies.items()],
         }
         for row in summary.rows
@@ -225,34 +217,29 @@ def _training(rows: Sequence[Row]) -> dict[str, Any]:
     return {"known": known, "panels": panels, "legend": _legend(list(meaning.values()))}
 
 
-def _matrices(best: Row | None, rows: Sequence[Row], details: Details, names: Sequence[str]) -> list[Panel]:
+def _matrices(best: Row | None, rows: Sequence[Row], names: Sequence[str]) -> list[Panel]:
     if best is None or len(names) > figures.MOST_DRAWN:
         return []
-    realised = _shares(_pooled(details[best.label], "train_counts"))
-    found = {
-        "Realised: what the training labels are": realised,
-        f"Estimated: predictions of {best.label} stand for true labels on noisy validation": _shares(
-            _pooled(details[best.label], "validation_counts")
-        ),
-    }
+    realised = _shares(_pooled(best, "train_counts"))
+    guess = f"Estimated: predictions of {best.label} on noisy validation stand for the truth, mistakes included"
+    found = [
+        ("Realised: what the training labels are", "true class", realised),
+        (guess, "predicted class", _shares(_pooled(best, "validation_counts"))),
+    ]
     for row in rows:
-        learnt = [each["T"] for each in details[row.label] if "T" in each]
-        found[f"As {row.label} has it"] = np.mean(learnt, axis=0) if learnt else None
+        learnt = _measured_once(row, "T")
+        found.append((f"As {row.label} has it", "true class", np.mean(learnt, axis=0) if learnt else None))
     panels = []
-    for place, (caption, T) in enumerate((caption, T) for caption, T in found.items() if T is not None):
-        axis = ("true class", "given class")
-        svg = figures.matrix(f"matrix{place}", caption, T, names, axis=axis, cells=_percents(T))
-        panels.append(Panel(svg, caption + _error(T, realised)))
+    for place, (caption, given_by, T) in enumerate(found):
+        if T is not None:
+            axis, cells = (given_by, "given class"), _percents(T)
+            svg = figures.matrix(f"matrix{place}", caption, T, names, axis=axis, cells=cells)
+            panels.append(Panel(svg, caption + _error(T, realised)))
     return panels
 
 
 def _shares(counts: Floats | None) -> Floats | None:
-    # Rows of a count as shares; a class that does not occur has none.
-    if counts is None:
-        return None
-    total = counts.sum(1, keepdims=True)
-    shares: Floats = np.divide(counts, total, out=np.full_like(counts, np.nan), where=total > 0)
-    return shares
+    return None if counts is None else shares(counts).numpy()
 
 
 def _percents(T: Floats) -> list[list[str]] | None:
@@ -268,34 +255,29 @@ def _error(T: Floats, realised: Floats | None) -> str:
     return f"; off by {100 * float(matrix_error(T, realised).mean_absolute):.1f} points per entry on average"
 
 
-def calibration_error(bins: Floats) -> float:
-    """ECE of Guo et al. 2017 from rows, sum of confidence and number correct of each bin (bins, 3)."""
-    rows, confidence, correct = bins.T
-    return float(np.abs(correct - confidence).sum() / rows.sum())
-
-
-def _calibration(summary: Summary, rows: Sequence[Row], details: Details) -> list[Panel]:
-    chosen = [row for row in rows if len(rows) <= MOST_CALIBRATED or row is summary.best or row.method == "ce"]
+def _calibration(best: Row | None, rows: Sequence[Row]) -> list[Panel]:
+    chosen = [row for row in rows if len(rows) <= MOST_CALIBRATED or row is best or row.method == "ce"]
     panels = []
     for place, row in enumerate(chosen):
-        bins = _pooled(details[row.label], "test_bins")
+        bins = _pooled(row, "test_bins")
         if bins is not None:
-            caption = f"{row.label}: ECE {100 * calibration_error(bins):.1f} %"
+            caption = f"{row.label}: ECE {100 * float(binned_ece(bins)):.1f} %"
             svg = figures.reliability(f"bins{place}", f"Accuracy by confidence of {caption}", bins)
             panels.append(Panel(svg, caption))
     return panels
 
 
-def _confusion(summary: Summary, details: Details, names: Sequence[str]) -> dict[str, Any] | None:
-    counts = _pooled(details[summary.best.label], "test_confusion") if summary.best else None
-    if counts is None:
+def _confusion(best: Row | None, names: Sequence[str]) -> dict[str, Any] | None:
+    counts = _pooled(best, "test_confusion") if best else None
+    if best is None or counts is None:
         return None
-    shares, classes = _shares(counts), len(names)
+    classes = len(names)
     cells = [[f"{number:.0f}" for number in row] for row in counts] if classes <= figures.MOST_NUMBERS else None
-    title = f"Test part: label of each row, and what {summary.winner} predicts"
+    title = f"Test part: label of each row, and what {best.label} predicts"
     drawn = None
-    if shares is not None and classes <= figures.MOST_DRAWN:
-        svg = figures.matrix("confusion", title, shares, names, axis=("label", "predicted"), cells=cells)
+    if classes <= figures.MOST_DRAWN:
+        share = shares(counts).numpy()
+        svg = figures.matrix("confusion", title, share, names, axis=("label", "predicted"), cells=cells)
         drawn = Panel(svg, title)
     return {"panel": drawn, "pairs": _confused(counts, names) if cells is None else []}
 
@@ -308,21 +290,6 @@ def _confused(counts: Floats, names: Sequence[str]) -> list[str]:
         for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True)
         if wrong[i, j] > 0
     ]
-
-
-def _searches(store: Store) -> list[tuple[str, list[dict[str, Any]]]]:
-    runs = store.runs()
-    differ = searched(store, runs)
-    found = []
-    for method, search in store.searches.items():
-        trials = []
-        for run in (runs[identity] for identity in search["trials"] if identity in runs):
-            score = None if run.failed else NoisyValidation().pick(run.records).measures["validation/score"]
-            settings = described(run.config["method"]["settings"], differ[method]) or "as they are"
-            trials.append({"settings": settings, "score": score, "chosen": run.identity == search["chosen"]})
-        trials.sort(key=lambda trial: -1.0 if trial["score"] is None else trial["score"], reverse=True)
-        found.append((method, trials))
-    return found
 
 
 def _outline(settings: Mapping[str, Any], indent: int = 0) -> str:
@@ -341,20 +308,25 @@ def _plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | str)
 
 
-def _about(store: Store) -> dict[str, str]:
-    packs = {run.pack.folder: run.pack.facts for run in store.runs().values()}.values()
+def _about(runs: Iterable[Run], folder: Path) -> dict[str, str]:
+    packs = {run.pack.folder: run.pack.facts for run in runs}.values()
     versions = {f"{name} {version}" for pack in packs for name, version in pack["versions"].items()}
     return {
         "Versions": ", ".join(sorted(versions)),
         "Device": ", ".join(sorted({f"{pack['device']} ({pack['executor']})" for pack in packs})),
         "Time": f"{sum(pack['seconds'] for pack in packs):,.0f} s of training",
-        "Folder": str(store.folder),
+        "Folder": str(folder),
     }
 
 
-def _again(folder: Path) -> str:
-    config = shlex.quote(str(folder / "config.yaml"))
+def _again(folder: Path, source: str) -> str:
+    config, quoted = folder / "config.yaml", shlex.quote(str(folder))
+    if source:
+        train = f"labelnoise train --config {shlex.quote(str(config))} --out NEW_FOLDER   # the last comparison again"
+    else:  # the data were given from Python
+        train = f"compare_methods(DATA, settings=yaml.safe_load(open({str(config)!r})))   # in Python, the same data"
     return (
-        f"labelnoise train --config {config} --out NEW_FOLDER   # the same runs again\n"
-        f"labelnoise report {shlex.quote(str(folder))}   # this page again"
+        f"{train}\n"
+        f"labelnoise report {quoted}   # this page again\n"
+        f"labelnoise predict {quoted} NEW_DATA   # by the chosen model"
     )

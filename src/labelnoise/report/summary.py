@@ -5,16 +5,19 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
-from typing import Any
+from typing import Any, NamedTuple
 
+from labelnoise.config import Named
+from labelnoise.methods import METHODS
 from labelnoise.results.select import SELECTIONS, NoisyValidation, accuracy_on_test
-from labelnoise.results.store import Run, Store
+from labelnoise.results.store import Contents, Run, Store
+from labelnoise.sweep.plan import set_by_rate, told
 
 SIGNIFICANCE = 0.05
 FEW = 200  # rows of noisy validation below which its choice is a weak one
 REFERENCE = {
     "known": "true labels",
-    "added": "the labels of the file, to which noise was added",
+    "added": "the file's own labels, before noise was added",
     "unknown": "given labels",
 }
 CAUTION = (
@@ -46,34 +49,45 @@ class Summary:
     reference: str  # what accuracies are measured against
     noise_rate: str  # a phrase
     rows: list[Row]  # in the order in which methods were finished
-    winner: str | None  # label of the row with the highest mean score on noisy validation
+    best: Row | None  # which noisy validation would choose, by the highest mean score
     notes: list[str]  # what a reader must know beside the figures, a sentence each
 
     @property
-    def best(self) -> Row | None:
-        """The row that noisy validation would choose."""
-        return next((row for row in self.rows if row.label == self.winner), None)
+    def winner(self) -> str | None:
+        """The label of the best row; another row may look the same."""
+        return self.best.label if self.best else None
 
 
-def summarise(store: Store, asked: Collection[str] = ()) -> Summary:
-    """The rows of a folder: all runs but those that a search has tried and not chosen, unless they are `asked` for."""
-    runs = store.runs()
-    counted = [run for run in runs.values() if run.identity in asked or _is_row(run, store, runs)]
+class Trial(NamedTuple):
+    """Settings that a search has tried."""
+
+    settings: str  # those that differ between its trials
+    score: float | None  # on noisy validation; None of a run that has failed
+    chosen: bool
+
+
+def summarise(store: Store) -> Summary:
+    """The rows of a folder as it is now."""
+    return summary_of(store.contents())
+
+
+def summary_of(held: Contents) -> Summary:
+    """The rows of what a folder holds: its runs but for those that a search has only tried."""
+    counted = [run for run in held.runs.values() if run.identity in held.compared]
     groups: dict[str, list[Run]] = {}
     for run in counted:
         groups.setdefault(_key(run), []).append(run)
-    told = _labels([group[0].config["method"] for group in groups.values()], searched(store, runs))
-    rows = _marked([_row(label, group) for label, group in zip(told, groups.values(), strict=True)])
-    facts = store.facts
-    noise = facts["base"]["noise"]
-    best = max((row for row in rows if row.runs), key=lambda row: mean(row.scores), default=None)
+    labels = _labels([_described(group[0]) for group in groups.values()], _searched(held))
+    rows = _marked([_row(label, group) for label, group in zip(labels, groups.values(), strict=True)])
+    facts, noise = held.facts, held.facts["base"]["noise"]
+    choice = _choose(rows, {search["chosen"] for search in held.searches.values()})
     return Summary(
         title=facts["data"]["name"] + ("" if noise == "none" else f", noise {noise}"),
         reference=REFERENCE[facts["data"]["truth"]],
         noise_rate=_noise(counted, facts["data"]["truth"]),
         rows=rows,
-        winner=best.label if best else None,
-        notes=([CAUTION] if facts["data"]["truth"] == "unknown" else []) + _notes(rows, best, facts["data"]["parts"]),
+        best=choice.best if choice else None,
+        notes=[*_cautions(rows, facts["data"]), *_notes(rows), *_choice_notes(rows, choice, facts["data"]["parts"])],
     )
 
 
@@ -87,12 +101,20 @@ def significant(first: Sequence[float], second: Sequence[float]) -> bool:
         return bool(ttest_ind(first, second, equal_var=True).pvalue < SIGNIFICANCE)
 
 
-def searched(store: Store, runs: Mapping[str, Run]) -> dict[str, list[str]]:
-    """By method, the settings that differ between the trials of its search."""
-    found = {}
-    for method, search in store.searches.items():
-        trials = [runs[identity].config["method"]["settings"] for identity in search["trials"] if identity in runs]
-        found[method] = _differing(trials)
+def trials_of(held: Contents) -> dict[str, list[Trial]]:
+    """By method, what its search has tried, the best first."""
+    found, differ = {}, _searched(held)
+    for method, search in held.searches.items():
+        runs = [held.runs[identity] for identity in search["trials"] if identity in held.runs]
+        trials = [
+            Trial(
+                settings=described(run.config["method"]["settings"], differ[method]) or "as they are",
+                score=None if run.failed else _score(run),
+                chosen=run.identity == search["chosen"],
+            )
+            for run in runs
+        ]
+        found[method] = sorted(trials, key=lambda each: -1.0 if each.score is None else each.score, reverse=True)
     return found
 
 
@@ -102,15 +124,27 @@ def described(settings: Mapping[str, Any], names: Collection[str], digits: int =
     return ", ".join(f"{n}={v:.{digits}g}" if isinstance(v, float) else f"{n}={v}" for n, v in chosen.items())
 
 
-def _is_row(run: Run, store: Store, runs: Mapping[str, Run]) -> bool:
-    search = store.searches.get(run.config["method"]["name"])
-    if search is None or run.identity not in search["trials"]:
-        return True
-    return search["chosen"] in runs and _key(run) == _key(runs[search["chosen"]])
+def _searched(held: Contents) -> dict[str, list[str]]:
+    # By method, the settings that differ between the trials of its search.
+    runs = held.runs
+    return {
+        method: _differing([runs[each].config["method"]["settings"] for each in search["trials"] if each in runs])
+        for method, search in held.searches.items()
+    }
+
+
+def _score(run: Run) -> float:
+    return NoisyValidation().pick(run.records).measures["validation/score"]
 
 
 def _key(run: Run) -> str:
-    return json.dumps(run.config["method"], sort_keys=True)
+    return json.dumps([run.config["method"], run.config.get("code")], sort_keys=True)
+
+
+def _described(run: Run) -> dict[str, Any]:
+    # The method, with the code of one's own as if it were a setting: it tells rows apart.
+    method, code = run.config["method"], run.config.get("code")
+    return {**method, "settings": {**method["settings"], **({"code": code[:4]} if code else {})}}
 
 
 def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -142,24 +176,44 @@ def _row(label: str, runs: Sequence[Run]) -> Row:
         runs=len(finished),
         failed=len(runs) - len(finished),
         accuracies={rule.name: [accuracy_on_test(rule.pick(each)) for each in histories] for rule in SELECTIONS},
-        scores=[NoisyValidation().pick(each).measures["validation/score"] for each in histories],
+        scores=[_score(run) for run in finished],
         not_worse=dict.fromkeys((rule.name for rule in SELECTIONS), False),
         finished=finished,
     )
 
 
 def _marked(rows: Sequence[Row]) -> list[Row]:
-    marks: dict[str, dict[str, bool]] = {row.label: dict(row.not_worse) for row in rows}
     tested = _tested(rows)
-    for rule in SELECTIONS if len(tested) > 1 else ():
-        best = max((row.accuracies[rule.name] for row in tested), key=mean)
-        for row in tested:
-            marks[row.label][rule.name] = not significant(row.accuracies[rule.name], best)
-    return [replace(row, not_worse=marks[row.label]) for row in rows]
+    if len(tested) < 2:
+        return list(rows)
+    best = {rule.name: max((row.accuracies[rule.name] for row in tested), key=mean) for rule in SELECTIONS}
+    return [
+        replace(row, not_worse={name: not significant(row.accuracies[name], values) for name, values in best.items()})
+        if row.runs > 1
+        else row
+        for row in rows
+    ]
 
 
 def _tested(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.runs > 1]
+
+
+class _Choice(NamedTuple):
+    best: Row
+    score: float  # its mean over the runs that decide
+    left_out: bool  # whether some runs do not decide
+
+
+def _choose(rows: Sequence[Row], chosen: Collection[str]) -> _Choice | None:
+    # The run by which a search chose its settings is the luckiest of many: it decides only where it is alone.
+    found = []
+    for row in rows:
+        fresh = [score for run, score in zip(row.finished, row.scores, strict=True) if run.identity not in chosen]
+        if row.runs:
+            found.append(_Choice(row, mean(fresh or row.scores), 0 < len(fresh) < row.runs))
+    best = max(found, key=lambda choice: choice.score, default=None)
+    return best and best._replace(left_out=any(choice.left_out for choice in found))
 
 
 def _noise(runs: Sequence[Run], truth: str) -> str:
@@ -170,12 +224,29 @@ def _noise(runs: Sequence[Run], truth: str) -> str:
     return f"noise has changed {share}" if truth == "added" else f"{share} are wrong"
 
 
-def _notes(rows: Sequence[Row], best: Row | None, parts: Mapping[str, int]) -> list[str]:
+def _cautions(rows: Sequence[Row], data: Mapping[str, Any]) -> list[str]:
+    cautions = [CAUTION] if data["truth"] == "unknown" else []
+    rate = data["told_rate"]
+    for row in rows if rate is not None else ():
+        by_rate = _told(row, rate) if row.method in METHODS else {}
+        cautions += [f"{row.label} was told the noise rate ({described(by_rate, by_rate)})."] if by_rate else []
+    return cautions
+
+
+def _told(row: Row, rate: float) -> dict[str, Any]:
+    # the settings that are what the noise rate makes them
+    method = Named(row.method)
+    told_settings = told(method, rate).settings
+    return {name: told_settings[name] for name in set_by_rate(method) if row.settings.get(name) == told_settings[name]}
+
+
+def _notes(rows: Sequence[Row]) -> list[str]:
     notes = []
     tested = _tested(rows)
     if len(tested) > 1:
         notes.append(
-            "Marked: not significantly worse than the best of the column, by the pooled two-sided t-test at 5 %."
+            "Marked: not significantly worse than the best of the column, by the pooled two-sided t-test at 5 %; "
+            "a wide spread can earn the mark too."
         )
     elif len(rows) > 1:
         notes.append("Nothing is marked: a test of significance needs at least two runs of at least two methods.")
@@ -184,12 +255,19 @@ def _notes(rows: Sequence[Row], best: Row | None, parts: Mapping[str, int]) -> l
     if failed := sum(row.failed for row in rows):
         runs = "1 run has failed and is" if failed == 1 else f"{failed} runs have failed and are"
         notes.append(f"{runs} left out: the loss was no longer a number.")
-    if best and len(rows) > 1:
-        notes.append(
-            f"Noisy validation would choose {best.label}: with the epochs chosen there it agrees with "
-            f"{100 * mean(best.scores):.1f} % of the given labels of the validation part, and no other with more."
-        )
-    if best and len(rows) > 1 and parts["validation"] < FEW:
+    return notes
+
+
+def _choice_notes(rows: Sequence[Row], choice: _Choice | None, parts: Mapping[str, int]) -> list[str]:
+    if choice is None or len(rows) < 2:
+        return []
+    notes = [
+        f"Noisy validation would choose {choice.best.label}: with the epochs chosen there it agrees with "
+        f"{100 * choice.score:.1f} % of the given labels of the validation part, and no other with more."
+    ]
+    if choice.left_out:
+        notes.append("Scores of the search's own seed are left out of this choice, for they won among many.")
+    if parts["validation"] < FEW:
         points = 100 / parts["validation"] ** 0.5  # two standard errors of a share near one half
         notes.append(
             f"The validation part has only {parts['validation']} rows: in one run a difference of less than about "

@@ -13,7 +13,7 @@ from labelnoise.results.select import SELECTIONS
 MEANING = {
     "last": "after the last epoch",
     "selected": "epoch chosen on noisy validation",
-    "oracle": "best epoch on the test part itself, which nobody can choose in practice",
+    "oracle": "best epoch on the test part itself, which nobody can choose in practice: not to be quoted as a result",
 }
 
 

@@ -1,7 +1,8 @@
 """A trained model in one file: weights as safetensors, and all else that a prediction needs as JSON in its header."""
 
 import csv
-from collections.abc import Iterator, Mapping
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,10 +23,20 @@ from labelnoise.engine.evaluate import ROWS
 from labelnoise.engine.executors import Executor
 from labelnoise.engine.lanes import Alone
 from labelnoise.errors import InputError
+from labelnoise.files import write
 from labelnoise.methods import build
+from labelnoise.results.facts import NUMBER, fits, run_again
 from labelnoise.types import DataSpec
 
 FORMAT = 1
+FACTS = {
+    "format": int,
+    "members": [{"config": dict, "score": NUMBER}],
+    "shape": [int],
+    "classes": [str],
+    "samples": int,
+    "encoding": dict,
+}
 
 
 class Prediction(NamedTuple):
@@ -42,56 +53,93 @@ class Prediction(NamedTuple):
         return [self.classes[best] for best in self.probs.argmax(1)]
 
 
-def save_model(path: Path, executor: Executor, run: int, config: RunConfig, facts: Mapping[str, Any]) -> None:
-    """Write what one run has learnt; `facts` has at least shape, classes, samples and encoding of its data."""
-    kept = {name: value[run] for name, value in executor.state().items() if name.startswith(("weights|", "aux|"))}
-    checkpoint.save(path, kept, {"format": FORMAT, "config": config.to_dict(), **facts})
+class Member(NamedTuple):
+    """One run of a model."""
+
+    config: RunConfig
+    score: float  # on noisy validation
+
+
+def save_model(path: Path, executor: Executor, members: Mapping[int, Member], facts: Mapping[str, Any]) -> None:
+    """Write what some runs of an executor have learnt; `facts` has shape, classes, samples and encoding of the data."""
+    state = {name: value for name, value in executor.state().items() if name.startswith(("weights|", "aux|"))}
+    kept = {name: value[list(members)] for name, value in state.items()}
+    told = [{"config": each.config.to_dict(), "score": each.score} for each in members.values()]
+    checkpoint.save(path, kept, {"format": FORMAT, "members": told, **facts})
+
+
+def join_models(paths: Sequence[Path], method: Mapping[str, Any], path: Path) -> bool:
+    """One model of the members of packs' models that have this method and these settings; False if there are none."""
+    weights: list[dict[str, Tensor]] = []
+    told: list[dict[str, Any]] = []
+    facts: dict[str, Any] = {}
+    for each in paths:
+        theirs, facts = _load(each, run_again(each.parent))
+        own = [place for place, member in enumerate(facts["members"]) if member["config"]["method"] == method]
+        weights += [{name: value[place] for name, value in theirs.items()} for place in own]
+        told += [facts["members"][place] for place in own]
+    if told:
+        stacked = {name: torch.stack([member[name] for member in weights]) for name in weights[0]}
+        checkpoint.save(path, stacked, {**facts, "members": told})
+    return bool(told)
 
 
 class Model:
-    """A trained model that predicts classes by name."""
+    """A trained model that predicts classes by name: the mean probabilities of its members, a run for each seed."""
 
     def __init__(self, weights: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         self.facts = facts
-        self.config = configured(RunConfig, facts["config"])
+        self.members = [Member(configured(RunConfig, each["config"]), each["score"]) for each in facts["members"]]
+        self.config = self.members[0].config
         self.classes = tuple(facts["classes"])
-        shape = tuple(facts["shape"])
-        method = build(self.config.method.name, self.config.method.settings)
-        net = partial(nets.build, self.config.net.name, shape, settings=self.config.net.settings)
-        spec = DataSpec(shape, len(self.classes), facts["samples"], net)
-        self._lane = Alone([method], spec, [self.config.seed], torch.zeros(()))
-        self._lane.enter(len(method.stages()) - 1, Optimiser())
-        self._lane.load_weights({name: value.unsqueeze(0) for name, value in weights.items()})
+        self._lanes = [
+            self._lane(member.config, {name: value[place, None] for name, value in weights.items()})
+            for place, member in enumerate(self.members)
+        ]
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Read what `save_model` wrote; of a folder of runs, the model that noisy validation has chosen."""
+        """Read a model; of a folder of runs, the one that noisy validation has chosen."""
         file = Path(path) / "model.safetensors" if Path(path).is_dir() else Path(path)
         if not file.is_file():
             raise InputError(f"there is no model {file}; `labelnoise train` writes one at its end")
-        weights, facts = checkpoint.load(file, "it is no model of labelnoise")
-        if facts.get("format") != FORMAT:
-            raise InputError(f"model {file} has format {facts.get('format')}, but this version reads format {FORMAT}")
-        return cls(weights, facts)
+        return cls(*_load(file, "it is damaged, or no model of labelnoise"))
 
     def predict(self, source: Any, *, id_column: str | None = None) -> Prediction:
         """Classes and probabilities of new rows: a path, a DataFrame or an array, read as the training data were."""
         settings = self.config.data if id_column is None else replace(self.config.data, id_column=id_column)
         inputs = read_inputs(source, self.facts["encoding"], settings)
-        probs = torch.cat([self._lane.log_probs(x).exp() for x in self._chunks(inputs.x)])
+        probs = torch.cat([self._probs(rows) for rows in torch.split(inputs.x, ROWS)])
         return Prediction(inputs.ids, self.classes, probs.numpy(), inputs.notes)
 
-    def _chunks(self, x: Tensor) -> Iterator[Tensor]:
-        for rows in torch.split(x, ROWS):
-            yield augment.normalise(augment.to_float(rows), self.config.train.augment)
+    def _probs(self, rows: Tensor) -> Tensor:
+        x = augment.normalise(augment.to_float(rows), self.config.train.augment)
+        return torch.stack([lane.log_probs(x).exp() for lane in self._lanes]).mean(0)
+
+    def _lane(self, config: RunConfig, weights: Mapping[str, Tensor]) -> Alone:
+        method, shape = build(config.method.name, config.method.settings), tuple(self.facts["shape"])
+        net = partial(nets.build, config.net.name, shape, settings=config.net.settings)
+        spec = DataSpec(shape, len(self.classes), self.facts["samples"], net)
+        lane = Alone([method], spec, [config.seed], torch.zeros(()))
+        lane.enter(len(method.stages()) - 1, Optimiser())
+        lane.load_weights(weights)
+        return lane
+
+
+def _load(path: Path, advice: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    weights, facts = checkpoint.load(path, advice)
+    if (theirs := facts.get("format", FORMAT)) != FORMAT:
+        raise InputError(f"model {path} has format {theirs}, but this version reads format {FORMAT}")
+    if not fits(facts, FACTS) or not facts["members"]:
+        raise InputError(f"{path} cannot be read (its header lacks what a model needs); {advice}")
+    return weights, facts
 
 
 def write_csv(prediction: Prediction, path: Path) -> None:
     """A row for each input: id, predicted class, and the probability of every class."""
-    draft = path.with_name(f".{path.name}.draft")
-    with draft.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "predicted", *(f"p({name})" for name in prediction.classes)])
-        for name, label, probs in zip(prediction.ids, prediction.labels, prediction.probs, strict=True):
-            writer.writerow([name, label, *(f"{p:.6g}" for p in probs)])
-    draft.replace(path)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["id", "predicted", *(f"p({name})" for name in prediction.classes)])
+    for name, label, probs in zip(prediction.ids, prediction.labels, prediction.probs, strict=True):
+        writer.writerow([name, label, *(f"{p:.6g}" for p in probs)])
+    write(path, text.getvalue())

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from labelnoise.errors import InputError
+from labelnoise.files import explained, write
 
 
 @dataclass(frozen=True)
@@ -24,29 +25,26 @@ class Record:
 
 def append(path: Path, records: Iterable[Record]) -> None:
     """Add records to the file and see them to the disk."""
-    with path.open("a", encoding="utf-8") as file:
+    with explained(path), path.open("a", encoding="utf-8") as file:
         file.writelines(_line(record) for record in records)
         file.flush()
         os.fsync(file.fileno())
 
 
-def read(path: Path) -> list[Record]:
-    """All whole records; a last line torn by a dying machine is passed over."""
+def read(path: Path, advice: str) -> list[Record]:
+    """All whole records; a last line torn by a dying machine is passed over. The advice is for a damaged file."""
     if not path.exists():
         return []
-    *lines, _ = path.read_text(encoding="utf-8").split("\n")
     try:
-        return [_record(line) for line in lines]
-    except (json.JSONDecodeError, AttributeError, KeyError, TypeError) as problem:
-        raise InputError(f"{path} is not a file of records ({problem})") from None
+        *lines, _ = path.read_bytes().split(b"\n")
+        return [_record(line.decode()) for line in lines]
+    except (OSError, ValueError, AttributeError, KeyError, TypeError) as problem:
+        raise InputError(f"{path} is not a file of records ({problem}); {advice}") from None
 
 
 def rewrite(path: Path, records: Sequence[Record]) -> None:
     """Replace the file in one move."""
-    draft = path.with_suffix(".draft")
-    draft.unlink(missing_ok=True)
-    append(draft, records)
-    draft.replace(path)
+    write(path, "".join(map(_line, records)))
 
 
 def _line(record: Record) -> str:

@@ -1,29 +1,55 @@
 """An output folder: the setting it belongs to, and for each pack its records, checkpoint, model and closing facts.
 
 out/config.json                     what all its runs have in common: data, noise, network, training
+out/compared.json                   identities of the runs that tables show
 out/searches.json                   what was tried for each method, and what was chosen
 out/METHOD-DIGITS/records.jsonl     a line per run and epoch
 out/METHOD-DIGITS/finished.json     written last: the pack's runs are finished, and count, once it is there
 out/METHOD-DIGITS/details.safetensors, model.safetensors
 """
 
-import json
-import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 from torch import Tensor
 
-from labelnoise.config import digest
+from labelnoise.config import digest, essential
 from labelnoise.engine import checkpoint
 from labelnoise.errors import InputError
+from labelnoise.files import discard_drafts, explained
+from labelnoise.results.facts import NUMBER, fits, read_facts, run_again, write_facts
 from labelnoise.results.record import Record, append, read, rewrite
 
-OWN = {"config.draft", ".lock"}  # may lie in a folder that has just been begun
+SETTING = {
+    "base": {"noise": str, "net": {"name": str}, "train": {"epochs": int, "batch": int}},
+    "data": {
+        "name": str,
+        "rows": int,
+        "shape": [int],
+        "classes": [str],
+        "parts": {"train": int, "validation": int, "test": int},
+        "notes": [str],
+        "truth": str,
+        "told_rate": NUMBER | None,
+    },
+}
+CONFIG = {"method": {"name": str, "settings": dict}, "seed": int}
+CLOSING = {
+    "runs": [{"run": str, "config": CONFIG, "noise_rate": NUMBER | None, "failed": list | None}],
+    "records": dict,
+    "seconds": NUMBER,
+    "executor": str,
+    "device": str,
+    "versions": dict,
+    "finished": str,
+}
+SEARCH = {"trials": [str], "chosen": str}
 
 
 @dataclass(frozen=True)
@@ -41,8 +67,7 @@ class Run:
     @property
     def details(self) -> dict[str, Tensor]:
         """What was measured once, with the weights that noisy validation selects: see `engine.evaluate.details`."""
-        tensors, _ = checkpoint.load(self.pack.details)
-        return {name: value[self.place] for name, value in tensors.items()}
+        return {name: value[self.place] for name, value in self.pack.measured.items()}
 
 
 class Journal:
@@ -61,35 +86,49 @@ class Journal:
         """Whether this pack needs no more training."""
         return self._closing.exists()
 
-    @property
+    @cached_property
     def facts(self) -> dict[str, Any]:
         """What was noted when the pack finished."""
-        return _read(self._closing, "delete it to run that pack again")
+        return read_facts(self._closing, CLOSING, run_again(self.folder))
+
+    @cached_property
+    def measured(self) -> dict[str, Tensor]:
+        """The details of all its runs, the run axis first; none where the file is lost."""
+        if not self.details.exists():
+            return {}
+        tensors, _ = checkpoint.load(self.details, run_again(self.folder))
+        if any(value.shape[:1] != (len(self.facts["runs"]),) for value in tensors.values()):
+            raise InputError(f"{self.details} is not of these runs; {run_again(self.folder)}")
+        return tensors
 
     def begin(self, epoch: int) -> None:
         """Keep the records of earlier epochs only: training goes on from there."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        rewrite(self.records, [record for record in read(self.records) if record.epoch < epoch])
+        with explained(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        discard_drafts(self.folder)
+        rewrite(self.records, [record for record in self.read() if record.epoch < epoch])
 
     def read(self) -> list[Record]:
         """All records so far."""
-        return read(self.records)
+        return read(self.records, run_again(self.folder))
 
     def write(self, records: Sequence[Record]) -> None:
         """Add an epoch's records."""
         append(self.records, records)
 
     def finish(self, facts: Mapping[str, Any]) -> None:
-        """Close the pack; its checkpoint is no longer needed."""
-        _write(self._closing, facts)
-        for leftover in (self.checkpoint, *self.folder.glob("*.draft")):
-            leftover.unlink(missing_ok=True)
+        """Close the pack, the number of each run's records noted; its checkpoint is no longer needed."""
+        write_facts(self._closing, {**facts, "records": Counter(record.run for record in self.read())})
+        self.checkpoint.unlink(missing_ok=True)
+        discard_drafts(self.folder)
 
     def runs(self) -> list[Run]:
         """The runs of a finished pack."""
         histories: dict[str, list[Record]] = {}
         for record in self.read():
             histories.setdefault(record.run, []).append(record)
+        if {run: len(history) for run, history in histories.items()} != self.facts["records"]:
+            raise InputError(f"{self.records} is not whole; {run_again(self.folder)}")
         return [
             Run(
                 identity=run["run"],
@@ -102,6 +141,15 @@ class Journal:
             )
             for place, run in enumerate(self.facts["runs"])
         ]
+
+
+class Contents(NamedTuple):
+    """What a folder holds at one moment."""
+
+    facts: dict[str, Any]  # see `Store.facts`
+    runs: dict[str, Run]
+    compared: set[str]  # identities of the runs that were asked for as such, and not only tried in a search
+    searches: dict[str, Any]  # see `Store.searches`
 
 
 class Store:
@@ -118,7 +166,7 @@ class Store:
         with _lock(folder):
             _check(folder, base)  # again, for it may have been begun meanwhile
             if not (folder / "config.json").exists():
-                _write(folder / "config.json", {"base": base, "data": data})
+                write_facts(folder / "config.json", {"base": base, "data": data})
             yield cls(folder)
 
     @classmethod
@@ -131,17 +179,28 @@ class Store:
     @property
     def facts(self) -> dict[str, Any]:
         """`base`, the config that all runs share, and `data`, what is known of their data."""
-        return _read(self.folder / "config.json", "restore it to read these runs")
+        return read_facts(self.folder / "config.json", SETTING, "restore it, or train again with another --out")
 
     @property
     def searches(self) -> dict[str, Any]:
         """By method: `trials`, the identities tried, and `chosen`, one of them."""
-        path = self.folder / "searches.json"
-        return _read(path, "delete it to search again") if path.exists() else {}
+        path, advice = self.folder / "searches.json", "delete it to search again"
+        found = read_facts(path, {}, advice) if path.exists() else {}
+        if not fits(list(found.values()), [SEARCH]):
+            raise InputError(f"{path} is damaged (it lacks what it was written with); {advice}")
+        return found
 
     def note_search(self, method: str, trials: Sequence[str], chosen: str) -> None:
         """Keep what a search has found."""
-        _write(self.folder / "searches.json", self.searches | {method: {"trials": list(trials), "chosen": chosen}})
+        write_facts(self.folder / "searches.json", self.searches | {method: {"trials": list(trials), "chosen": chosen}})
+
+    def note_compared(self, identities: Sequence[str]) -> None:
+        """Add runs to those that are compared."""
+        write_facts(self.folder / "compared.json", {"runs": list(dict.fromkeys([*self._compared(), *identities]))})
+
+    def _compared(self) -> list[str]:
+        path = self.folder / "compared.json"
+        return list(read_facts(path, {"runs": [str]}, "delete it to show all runs")["runs"]) if path.exists() else []
 
     def journal(self, name: str) -> Journal:
         """The folder of one pack."""
@@ -152,6 +211,11 @@ class Store:
         packs = [Journal(path.parent) for path in self.folder.glob("*/finished.json")]
         packs.sort(key=lambda pack: (pack.facts["finished"], pack.folder.name))
         return {run.identity: run for pack in packs for run in pack.runs()}
+
+    def contents(self) -> Contents:
+        """All that tables and reports are made of, each file read once; without a note, all runs are compared."""
+        runs = self.runs()
+        return Contents(self.facts, runs, set(self._compared() or runs), self.searches)
 
 
 def _lock(folder: Path) -> AbstractContextManager[Any]:
@@ -170,41 +234,33 @@ def _lock(folder: Path) -> AbstractContextManager[Any]:
 def _check(folder: Path, base: Mapping[str, Any]) -> None:
     try:
         if (folder / "config.json").exists():
-            theirs = _read(folder / "config.json", "choose another --out")["base"]
-            if _changed(theirs, base):
+            theirs = read_facts(folder / "config.json", {"base": dict}, "choose another --out")["base"]
+            other = _differing(essential(theirs), essential(base))
+            if other == ["data.fingerprint"] and theirs["data"]["source"] == base["data"]["source"]:
                 raise InputError(
                     f"output folder {folder} holds runs on {base['data']['source']} as it was before, "
                     "and it has changed since; choose another --out"
                 )
-            if other := sorted(key for key in {*theirs, *base} if digest(theirs.get(key)) != digest(base.get(key))):
+            if other:
+                named = ", ".join(other[:3]) + (", …" if len(other) > 3 else "")
                 raise InputError(
-                    f"output folder {folder} holds runs of another config, its {' and '.join(other)} differ; "
-                    "choose another --out"
+                    f"output folder {folder} holds runs of another config (not the same: {named}); choose another --out"
                 )
-        elif folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - OWN):
+        elif folder.exists() and (not folder.is_dir() or not all(map(_is_own, folder.iterdir()))):
             raise InputError(f"output folder {folder} exists and holds something else; choose another --out")
-    except (OSError, KeyError, TypeError, AttributeError) as problem:
+    except OSError as problem:
         raise InputError(f"output folder {folder} cannot be used ({problem}); choose another --out") from None
 
 
-def _changed(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
-    # Whether all is equal but for the content of the data.
-    old, new = ({**base, "data": {**base["data"], "fingerprint": ""}} for base in (theirs, ours))
-    return digest(old) == digest(new) and digest(theirs) != digest(ours)
+def _is_own(path: Path) -> bool:
+    # What may lie in a folder that has just been begun.
+    return path.name == ".lock" or path.suffix == ".draft"
 
 
-def _read(path: Path, advice: str) -> dict[str, Any]:
-    try:
-        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as problem:
-        raise InputError(f"{path} is damaged ({problem}); {advice}") from None
-    return facts
-
-
-def _write(path: Path, facts: Mapping[str, Any]) -> None:
-    draft = path.with_suffix(".draft")
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(facts, indent=2, allow_nan=False) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+def _differing(theirs: Any, ours: Any, where: str = "") -> list[str]:
+    # dotted names of the settings that are not the same
+    if not isinstance(theirs, Mapping) or not isinstance(ours, Mapping):
+        return [where] if digest(theirs) != digest(ours) else []
+    keys = dict.fromkeys([*ours, *theirs])
+    each = (_differing(theirs.get(key), ours.get(key), f"{where}.{key}" if where else key) for key in keys)
+    return [name for names in each for name in names]

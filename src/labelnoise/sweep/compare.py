@@ -1,14 +1,16 @@
 """The main job: several methods on the same data with several seeds, taken up again where it was interrupted."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
-from labelnoise.config import Job, Named, RunConfig, digest
+from labelnoise.config import Job, Named, RunConfig, digest, essential
+from labelnoise.data import augment
 from labelnoise.data.dataset import Builder, Dataset
 from labelnoise.data.split import absent
 from labelnoise.engine.interrupt import Interrupt
@@ -31,13 +33,23 @@ class Outcome(NamedTuple):
 
 
 def run_job(
-    job: Job, make: Builder, *, out: Path | None, device: torch.device, executor: str | None, display: Display
+    job: Job,
+    make: Builder,
+    *,
+    out: Path | None,
+    device: torch.device,
+    executor: str | None,
+    display: Display,
+    conclude: Callable[[Store], None] = lambda _: None,
 ) -> Outcome:
-    """Train every method with every seed; what is wrong with the settings is said before anything is written."""
+    """Train every method with every seed; what is wrong with the settings is said before anything is written.
+
+    `conclude` is called in the end, while the folder is still closed to others.
+    """
     dataset = make(0)
     base, noise_rate = _base(job, dataset)
     configs = comparison(base, job.methods, job.seeds, noise_rate)
-    facts = _check(configs, make)
+    facts = _check(configs, make, noise_rate)
     with Interrupt() as interrupt, Store.open(out or _folder(base), _common(base), facts) as store:
         for sentence in (_headline(job, facts), *facts["notes"], *_remarks(job, dataset, noise_rate)):
             display.say(sentence)
@@ -45,7 +57,9 @@ def run_job(
         if job.search.trials:
             chosen = [_search(method, job, base, noise_rate, at) for method in job.methods]
             configs = comparison(base, chosen, job.seeds, noise_rate)
+        store.note_compared([config.identity for config in configs])
         _run(configs, at)
+        conclude(store)
     return Outcome(store, [config.identity for config in configs])
 
 
@@ -67,16 +81,25 @@ def _base(job: Job, dataset: Dataset) -> tuple[RunConfig, float | None]:
     # What all runs share, the matrix behind the noise's name included, and the share of wrong labels it aims at.
     T = parse(job.noise, len(dataset.classes), job.data.source).T
     prior = torch.bincount(dataset.y_given, minlength=len(dataset.classes)).double() / len(dataset)
-    added = job.noise != "none"
-    rate = round(T.rate(prior), 6) if added or dataset.noise_rate == 0 else None  # labels known to be right have rate 0
+    rate = round(T.rate(prior), 6)
+    own = job.data.fingerprint != ""  # built-in data have right labels before noise is added; of others nobody knows
     net = Named(job.net.name, resolved(job.net.name, job.net.settings))
-    base = RunConfig(data=job.data, noise=job.noise, net=net, train=job.train, split=job.split)
-    return replace(base, transition=digest(T.probs.tolist())), rate
+    base = RunConfig(data=job.data, noise=_canonical(job.noise), net=net, train=job.train, split=job.split)
+    return replace(base, transition=digest(T.probs.tolist())), rate if rate or not own else None
 
 
-def _check(configs: Sequence[RunConfig], make: Builder) -> dict[str, Any]:
+def _canonical(noise: str) -> str:
+    # so that symmetric:0.2 and symmetric:0.20 are one noise
+    kind, _, argument = noise.strip().partition(":")
+    with suppress(ValueError):
+        return f"{kind}:{float(argument):g}"
+    return noise.strip()
+
+
+def _check(configs: Sequence[RunConfig], make: Builder, noise_rate: float | None) -> dict[str, Any]:
     # Raises where something cannot be trained; what is known of the data goes into the folder.
     task = prepare(configs[0], make)
+    augment.check(configs[0].train.augment, task.dataset.shape)
     specify(configs[0], task).net(2)
     for pack in plan_packs(configs):
         phases(pack.methods[0], configs[0].train.epochs)
@@ -90,6 +113,7 @@ def _check(configs: Sequence[RunConfig], make: Builder) -> dict[str, Any]:
         "parts": {part: len(rows) for part, rows in task.splits._asdict().items()},
         "notes": [*dataset.notes, *absent(before, task.splits)],
         "truth": truth,
+        "told_rate": noise_rate,
     }
 
 
@@ -123,6 +147,8 @@ def _search(method: Named, job: Job, base: RunConfig, noise_rate: float | None, 
     """The settings with the highest score on noisy validation, the earliest tried of equals."""
     tried = trials(method, job.search)
     configs = comparison(base, tried, 1, noise_rate)
+    if len(tried) > 1:
+        at.display.say(f"{method.name}: {len(tried)} settings are tried with seed 0")
     _run(configs, at)
     runs = at.store.runs()
     scores = {
@@ -131,9 +157,12 @@ def _search(method: Named, job: Job, base: RunConfig, noise_rate: float | None, 
         if not runs[config.identity].failed
     }
     best = max(scores, key=lambda identity: scores[identity], default=configs[0].identity)
+    chosen = next(config.method for config in configs if config.identity == best)
     if len(tried) > 1:
         at.store.note_search(method.name, [config.identity for config in configs], best)
-    return next(config.method for config in configs if config.identity == best)
+        values = ", ".join(f"{name}={chosen.settings[name]:g}" for name in hyper_fields(METHODS.get(method.name)))
+        at.display.say(f"{method.name}: {values} is best on noisy validation, {100 * scores.get(best, 0):.1f} %")
+    return chosen
 
 
 def _run(configs: Sequence[RunConfig], at: Workplace) -> None:
@@ -151,9 +180,9 @@ def _run(configs: Sequence[RunConfig], at: Workplace) -> None:
 
 
 def _common(base: RunConfig) -> dict[str, Any]:
-    return {key: value for key, value in base.to_dict().items() if key not in ("method", "seed")}
+    return {key: value for key, value in base.to_dict().items() if key not in ("method", "code", "seed")}
 
 
 def _folder(base: RunConfig) -> Path:
     noise = "" if base.noise == "none" else "-" + base.noise.replace(":", "-").replace("/", "_")
-    return Path("runs") / f"{Path(base.data.source).stem}{noise}-{digest(_common(base))[:8]}"
+    return Path("runs") / f"{Path(base.data.source).stem or 'data'}{noise}-{digest(essential(_common(base)))[:8]}"

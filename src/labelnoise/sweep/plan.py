@@ -1,11 +1,13 @@
 """Configs into packs: runs of equal structure are trained together."""
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 from labelnoise.config import Named, RunConfig, digest
-from labelnoise.methods import Method, build
-from labelnoise.methods.base import hyper_fields, structure
+from labelnoise.methods import METHODS, Method, build
+from labelnoise.methods.base import structure
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,16 @@ def told(method: Named, noise_rate: float | None) -> Named:
     """The method with all its settings: told the noise rate, as its paper runs it, where that is not set by hand."""
     plain = build(method.name, method.settings)
     informed = plain if noise_rate is None else plain.informed(noise_rate)
-    settings = {f.name: getattr(informed, f.name) for f in fields(informed)} | dict(method.settings)
-    numbers = {name: float(settings[name]) for name in hyper_fields(plain)}  # 1 and 1.0 are one setting
-    return Named(method.name, settings | numbers)
+    by_hand = {name: getattr(plain, name) for name in method.settings}
+    return Named(method.name, {f.name: getattr(informed, f.name) for f in fields(informed)} | by_hand)
+
+
+def own_code(method: str) -> str:
+    """The digest of the file of a method that is none of the package, else nothing."""
+    cls = METHODS.get(method)
+    if cls.__module__.startswith("labelnoise."):
+        return ""
+    return digest(Path(inspect.getfile(cls)).read_text(encoding="utf-8"))
 
 
 def set_by_rate(method: Named) -> list[str]:
@@ -51,4 +60,7 @@ def plan_packs(configs: Sequence[RunConfig]) -> list[Pack]:
 def comparison(base: RunConfig, methods: Sequence[Named], seeds: int, noise_rate: float | None) -> list[RunConfig]:
     """Every method on every seed, otherwise alike; all settings are written out, so that none hides in a default."""
     complete = [told(method, noise_rate) for method in methods]
-    return [replace(base, method=method, seed=seed) for method in complete for seed in range(seeds)]
+    codes = {method.name: own_code(method.name) for method in complete}
+    return [
+        replace(base, method=method, code=codes[method.name], seed=seed) for method in complete for seed in range(seeds)
+    ]

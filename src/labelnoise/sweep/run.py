@@ -19,12 +19,12 @@ from labelnoise.data.split import split
 from labelnoise.engine import checkpoint
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import details
-from labelnoise.engine.executors import EXECUTORS, Executor, choose
+from labelnoise.engine.executors import EXECUTORS, Executor, choose, is_small, threads
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.loop import EpochResult, Training
 from labelnoise.errors import InputError
 from labelnoise.noise.apply import corrupt, parse
-from labelnoise.results.model import save_model
+from labelnoise.results.model import Member, save_model
 from labelnoise.results.record import Record
 from labelnoise.results.store import Journal, Store
 from labelnoise.sweep.plan import Pack
@@ -128,7 +128,8 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     if spec.samples < config.train.batch:
         at.display.say(f"batches of {config.train.batch} shrink to the {spec.samples} training samples there are")
     loader = Loader(tasks, config.train.augment, at.device)
-    name = at.executor or choose(spec.net(spec.classes), len(pack.configs), config.train.batch, at.device)
+    net, batch = spec.net(spec.classes), config.train.batch
+    name = at.executor or choose(net, len(pack.configs), batch, at.device)
     runner: Executor = EXECUTORS[name](pack.methods, spec, loader.seeds, torch.zeros((), device=at.device))
     writer, checkpointer = _Writer(pack, journal, at.display), Checkpointer(journal.checkpoint)
     training = Training(
@@ -137,25 +138,29 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     training.resume()
     at.display.begin(config.method.name, len(tasks), config.train.epochs, training.position.epoch)
     journal.begin(training.position.epoch)
-    training.run()
-    _close(pack, journal, training, tasks)
+    # Threads on small work gain little, and cost a lot where other processes want the cores too.
+    with threads(1 if is_small(net, batch) else torch.get_num_threads()):
+        training.run()
+        _close(pack, journal, training, tasks)
     place = {"executor": name, "device": _name(at.device), "versions": versions()}
     journal.finish({"runs": _runs(pack, training, tasks), "seconds": training.seconds, **place, "finished": _now()})
     at.display.end(max((record.epoch + 1 for record in journal.read()), default=0))
 
 
 def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) -> None:
-    # With the weights that noisy validation selects: what reports need, and the pack's best model.
+    # With the weights that noisy validation selects: what reports need, and the pack's model.
     training.executor.restore_best()
-    checkpoint.save(journal.details, details(training.executor, training.loader, training.spec.classes), {})
+    found = details(training.executor, training.loader, training.spec.classes, training.interrupt.check)
+    checkpoint.save(journal.details, found, {})
     scores = training.best_score.tolist()
-    healthy = [run for run in range(len(tasks)) if run not in training.failed]
+    healthy = {r: Member(pack.configs[r], scores[r]) for r in range(len(tasks)) if r not in training.failed}
     if healthy:
-        best = max(healthy, key=lambda run: scores[run])
-        data = tasks[best].dataset
+        best = max(healthy.values(), key=lambda member: member.score)  # runs of a search differ in their settings
+        members = {r: each for r, each in healthy.items() if each.config.method == best.config.method}
+        data = tasks[0].dataset
         facts = {"shape": data.shape, "classes": data.classes, "samples": training.spec.samples}
-        facts |= {"encoding": dict(data.encoding), "score": scores[best], "versions": versions()}
-        save_model(journal.model, training.executor, best, pack.configs[best], facts)
+        facts |= {"encoding": dict(data.encoding), "versions": versions()}
+        save_model(journal.model, training.executor, members, facts)
 
 
 def _runs(pack: Pack, training: Training, tasks: list[Task]) -> list[dict[str, Any]]:
