@@ -80,8 +80,8 @@ BAD_TABLES = [
     ),
     ('a,label\n1,x\n2,y\n3,"x\n4,y\n', "t.csv, line 4: a quote is opened and never closed"),
     ("a,b,a,label\n1,2,3,x\n2,2,3,y\n", "t.csv has 2 columns called 'a'; rename all but one"),
-    ("a,lable\n1,x\n2,y\n", "t.csv has no column 'label' (label_column); did you mean 'lable'?"),
-    ("a,kind\n1,x\n2,y\n", "t.csv has no column 'label' (label_column); known are a, kind"),
+    ("a,lable\n1,x\n2,y\n", "t.csv has no column 'label' (--label-column); did you mean 'lable'?"),
+    ("a,kind\n1,x\n2,y\n", "t.csv has no column 'label' (--label-column); known are a, kind"),
     ("label\nx\ny\n", "t.csv: no column is left to learn from"),
     (
         "a,b,label\n,1,x\n,1,y\n",
@@ -130,15 +130,15 @@ def test_a_bad_csv_is_refused_with_one_sentence(text, message, tmp_path):
 BAD_COLUMNS = [
     ({"id_column": "b"}, "t.csv, line 4, column 'b': id '1' is in line 2 already; each must be there once"),
     ({"id_column": "c"}, "t.csv, line 3, column 'c': the id is missing; each row needs one"),
-    ({"id_column": "d"}, "t.csv has no column 'd' (id_column); known are a, b, c, f, label"),
+    ({"id_column": "d"}, "t.csv has no column 'd' (--id-column); known are a, b, c, f, label"),
     (
         {"id_column": "f"},
         "t.csv, line 3, column 'f': '+1|A' is a spreadsheet formula; export values, not formulas, or rename it",
     ),
     ({"true_label_column": "c", "drop": ("f",)}, "t.csv, line 3, column 'c': the true label is missing; fill it in"),
-    ({"true_label_column": "labl"}, "t.csv has no column 'labl' (true_label_column); did you mean 'label'?"),
-    ({"drop": ("z",)}, "t.csv has no column 'z' (drop); known are a, b, c, f, label"),
-    ({"categorical": ("z",)}, "t.csv has no column 'z' (categorical); known are a, b, c, f, label"),
+    ({"true_label_column": "labl"}, "t.csv has no column 'labl' (--true-label-column); did you mean 'label'?"),
+    ({"drop": ("z",)}, "t.csv has no column 'z' (data.drop); known are a, b, c, f, label"),
+    ({"categorical": ("z",)}, "t.csv has no column 'z' (data.categorical); known are a, b, c, f, label"),
     ({"image_column": "a"}, "t.csv, line 2, column 'a': there is no image '5'; mend the path"),
     ({"image_column": "c"}, "t.csv, line 3, column 'c': the image is missing; leave the row out"),
 ]

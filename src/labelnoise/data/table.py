@@ -18,6 +18,7 @@ from labelnoise.errors import InputError
 from labelnoise.registry import nearest
 
 LABEL, PATH = "label", "path"  # what the columns of labels and of image files are called unless named
+OPTIONS = ("label_column", "true_label_column", "id_column")  # of the command; other settings are keys alone
 SUFFIXES = (".csv", ".tsv", ".parquet")
 
 
@@ -153,7 +154,8 @@ def _column(frame: Any, origin: Origin, name: str, setting: str) -> Any:
         hint = nearest(name, frame.columns)
         hint = f"known are {names}" if hint.startswith("known") else hint  # in their own order
         beside = ", or give labels as y" if setting == "label_column" and origin.name == "the table" else ""
-        raise InputError(f"{origin.name} has no column {name!r} ({setting}); {hint}{beside}")
+        option = f"--{setting.replace('_', '-')}" if setting in OPTIONS else f"data.{setting}"
+        raise InputError(f"{origin.name} has no column {name!r} ({option}); {hint}{beside}")
     return frame[name]
 
 
