@@ -11,6 +11,7 @@ from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import training_probs
 from labelnoise.engine.executors import EXECUTORS
 from labelnoise.engine.interrupt import InterruptError
+from labelnoise.engine.lanes import Alone
 from labelnoise.errors import InputError
 from labelnoise.losses.cross_entropy import cross_entropy
 from labelnoise.methods import build
@@ -374,3 +375,40 @@ def test_the_last_stage_remembers_its_best_epoch_also_when_it_carries_the_last()
         scores = [result.measures[run]["validation/score"] for result in seen.results]
         best = seen.weights[scores.index(max(scores))]
         assert all(torch.equal(value[run], best[name][run]) for name, value in weights(trained).items())
+
+
+@pytest.mark.parametrize("method", ["ce", "co_teaching", "t_revision"])
+@pytest.mark.parametrize("call", [2, 4, 14, 30])
+def test_left_between_two_runs_of_a_step_it_goes_on_with_those_that_are_missing(tmp_path, monkeypatch, method, call):
+    whole, first, second = Silent(), Silent(), Silent()
+    training([build(method)] * 3, observer=whole).run()
+    checkpointer = Checkpointer(tmp_path / "checkpoint", every_seconds=1e9)
+    left = training([build(method)] * 3, observer=first, checkpointer=checkpointer)
+    step, calls = Alone.step, []
+
+    def counted(lane, *given):
+        calls.append(lane)
+        if len(calls) == call:  # a signal comes while this run is at work
+            left.interrupt.number = 15
+        return step(lane, *given)
+
+    monkeypatch.setattr(Alone, "step", counted)
+    with pytest.raises(InterruptError):
+        left.run()
+    assert len(calls) == call
+    resumed = training([build(method)] * 3, observer=second, checkpointer=checkpointer)
+    resumed.resume()
+    resumed.run()
+    assert len(calls) == 3 * whole.steps
+    assert first.results + second.results == whole.results
+
+
+def test_a_training_left_within_a_step_is_not_taken_up_packed(tmp_path, monkeypatch):
+    checkpointer = Checkpointer(tmp_path / "checkpoint", every_seconds=1e9)
+    left = training([CE()] * 3, checkpointer=checkpointer)
+    monkeypatch.setattr(left.executor, "_done", {0: Terms(torch.zeros(()))})
+    left.begin(left.phases[0])
+    left.save()
+    resumed = training([CE()] * 3, "packed", checkpointer=checkpointer)
+    with pytest.raises(InputError, match="was left within a step of one run after the other; use --executor streams"):
+        resumed.resume()

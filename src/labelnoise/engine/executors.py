@@ -1,7 +1,7 @@
 """The ways to execute one step for R runs: side by side, or packed into one mapped call; no method knows which."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_map
 from labelnoise.config import Optimiser
 from labelnoise.engine.lanes import Alone, Lane, Stacked
 from labelnoise.engine.step import Clock, Tensors
+from labelnoise.errors import InputError
 from labelnoise.methods.base import Method
 from labelnoise.types import Batch, DataSpec, Terms
 
@@ -24,6 +25,7 @@ class Executor(ABC):
         self.methods, self.seeds = tuple(methods), tuple(seeds)
         self.runs = len(self.seeds)
         self.stopped: set[int] = set()  # runs that failed: they need no more steps
+        self.pause: Callable[[], None] = lambda: None  # called where a step can be left and taken up again
 
     @abstractmethod
     def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:
@@ -76,11 +78,16 @@ class Streams(Executor):
     def __init__(self, methods: Sequence[Method], spec: DataSpec, seeds: Sequence[int], like: Tensor) -> None:
         super().__init__(methods, seeds)
         self.lanes = [Alone([method], spec, [seed], like) for method, seed in zip(methods, seeds, strict=True)]
+        self._done: dict[int, Terms] = {}  # runs that have made the present step, and what it gave
 
     def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:
-        """One run after the other."""
+        """One run after the other; it can be left between two, and then goes on with those that are missing."""
         running = [r for r in range(self.runs) if r not in self.stopped]
-        terms = {r: self.lanes[r].step(*_of_run((batch, peers, memory), r), clock) for r in running}
+        for r in running:
+            if r not in self._done:
+                self.pause()
+                self._done[r] = self.lanes[r].step(*_of_run((batch, peers, memory), r), clock)
+        terms, self._done = self._done, {}
         some = terms[running[0]]  # stands in for stopped runs, of which nothing is recorded
         each = [terms.get(r, some) for r in range(self.runs)]
         stacked: Terms = tree_map(lambda *tensors: torch.stack(tensors), each[0], *each[1:])
@@ -100,10 +107,19 @@ class Streams(Executor):
         for lane, flag in zip(self.lanes, better, strict=True):
             lane.keep_best(flag)
 
+    def state(self) -> Tensors:
+        """Everything that changes while training; within a step also what it has given so far."""
+        done = {f"done|{r}|{name}": value for r, terms in self._done.items() for name, value in _named(terms).items()}
+        return super().state() | done
+
     def load(self, state: Mapping[str, Tensor]) -> None:
         """Each run its own rows."""
+        whole = {name: value for name, value in state.items() if not name.startswith("done|")}
         for r, lane in enumerate(self.lanes):
-            lane.load({name: value[r : r + 1] for name, value in state.items()})
+            lane.load({name: value[r : r + 1] for name, value in whole.items()})
+            own = {name.removeprefix(f"done|{r}|"): state[name] for name in state if name.startswith(f"done|{r}|")}
+            if own:
+                self._done[r] = _terms(own)
 
     def set_aux(self, aux: Mapping[str, Tensor]) -> None:
         """Each run its own rows."""
@@ -137,6 +153,8 @@ class Packed(Executor):
 
     def load(self, state: Mapping[str, Tensor]) -> None:
         """All runs at once."""
+        if any(name.startswith("done|") for name in state):
+            raise InputError("the training was left within a step of one run after the other; use --executor streams")
         self.lane.load(state)
 
     def set_aux(self, aux: Mapping[str, Tensor]) -> None:
@@ -179,6 +197,21 @@ def threads(count: int) -> Iterator[None]:
 
 def _has_convolutions(net: nn.Module) -> bool:
     return any(isinstance(module, nn.modules.conv._ConvNd) for module in net.modules())
+
+
+def _named(terms: Terms) -> Tensors:
+    # the tensors of a step's terms by name
+    named = {"loss": terms.loss} | {f"logs|{name}": value for name, value in terms.logs.items()}
+    return named | {f"memory|{name}": value for name, value in terms.memory.items()}
+
+
+def _terms(named: Tensors) -> Terms:
+    kept: dict[str, Tensors] = {"logs": {}, "memory": {}}
+    for name, value in named.items():
+        if name != "loss":
+            kind, _, key = name.partition("|")
+            kept[kind][key] = value
+    return Terms(named["loss"], kept["logs"], kept["memory"])
 
 
 def _of_run(tree: tuple[Batch, tuple[Batch, ...], Tensors], r: int) -> tuple[Batch, tuple[Batch, ...], Tensors]:

@@ -66,6 +66,7 @@ class Training:
     ) -> None:
         self.executor, self.loader, self.spec, self.train = executor, loader, spec, train
         self.observer, self.checkpointer, self.interrupt = observer, checkpointer, interrupt or Interrupt()
+        executor.pause = self._leave
         self.phases = phases(executor.methods[0], train.epochs)
         self.position = Position()
         self._began, self._spent = time.perf_counter(), 0.0  # the latter before an interruption
@@ -73,9 +74,8 @@ class Training:
         self.memory: Tensors = {}
         self.meter: Tensors = {}
         self.failed: dict[int, tuple[int, int]] = {}  # run -> epoch and step of its first loss that was no number
-        runs, device = executor.runs, loader.device
-        self.first_bad = torch.full((runs,), -1, dtype=torch.int64, device=device)
-        self.best_score = torch.full((runs,), -1.0, dtype=torch.float64, device=device)
+        below = torch.full((executor.runs,), -1.0, dtype=torch.float64, device=loader.device)
+        self.first_bad, self.best_score = below.long(), below
 
     def run(self) -> None:
         """Train to the end from the present position."""
@@ -169,8 +169,7 @@ class Training:
         if phase.stage.carry == "best" or phase is self.phases[-1]:
             self.executor.keep_best(measures["validation/score"] > self.best_score)
             self.best_score = torch.maximum(measures["validation/score"], self.best_score)
-        self.meter = {}
-        self.position = Position(phase.number, epoch + 1, 0)
+        self.meter, self.position = {}, Position(phase.number, epoch + 1, 0)
         result = self._result(phase.stage.name, epoch, measures)
         self.executor.stopped = set(self.failed)
         self._estimate(phase, "refresh")
@@ -178,9 +177,14 @@ class Training:
 
     def _pause(self) -> None:
         # Between two steps or two chunks of an evaluation, which changes nothing: a moment that can be saved.
-        if self.interrupt.asked or (self.checkpointer and self.checkpointer.due):
+        if self.checkpointer and self.checkpointer.due:
             self.save()
-        self.interrupt.check()
+        self._leave()
+
+    def _leave(self) -> None:
+        if self.interrupt.asked:  # also looked at between two runs of one step, which may take long
+            self.save()
+            self.interrupt.check()
 
     def _result(self, stage: str, epoch: int, measures: Tensors) -> EpochResult:
         bad = self.first_bad.tolist()  # the epoch's one wait for the device, with the measures below
