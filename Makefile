@@ -17,7 +17,7 @@ lint: $(VENV)/.ready
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-# The page of all settings, from the dataclasses that hold them.
+# The page of all settings and the table of data sets, from the code that holds them.
 docs: $(VENV)/.ready
 	$(PY) docs/generate.py
 

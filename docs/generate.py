@@ -1,4 +1,7 @@
-"""Write docs/config.md, the page of all settings, from the dataclasses that hold them: `python docs/generate.py`."""
+"""Write what the documents repeat from the code: docs/config.md, and the table of data sets in docs/data.md.
+
+python docs/generate.py
+"""
 
 import inspect
 import tokenize
@@ -12,8 +15,12 @@ import yaml
 
 from labelnoise.config import Job, Named
 from labelnoise.configure import plain
+from labelnoise.data.standard.catalogue import CARDS, Card
 
 PAGE = Path(__file__).with_name("config.md")
+DATA_PAGE = Path(__file__).with_name("data.md")
+BEGIN = "<!-- Written by docs/generate.py from the catalogue: change that, then run `make docs`. -->\n"
+END = "<!-- end -->"
 KINDS = {float: "number", int: "whole number", bool: "true or false", str: "text", Named: "name, or name and settings"}
 LISTED = {float: "numbers", int: "whole numbers", str: "text", Named: "names, with or without settings"}
 INTRO = """\
@@ -121,5 +128,21 @@ def page() -> str:
     return "\n".join([INTRO, *sections(Job())])
 
 
+def data_page() -> str:
+    """The page of data sets, with its table anew."""
+    before, _, rest = DATA_PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    head = ["| name | rows | inputs | classes | download | licence | checked by | used by |", "|---" * 8 + "|"]
+    return before + BEGIN + "\n".join([*head, *map(row, CARDS.values()), END]) + rest.partition(END)[2]
+
+
+def row(card: Card) -> str:
+    """A data set in the table."""
+    names = ", ".join(f"`{name}`" for name in card.names)
+    inputs = " × ".join(map(str, card.shape))
+    cells = (f"{card.train:,} + {card.test:,}", inputs, f"{card.classes:,}", card.size, card.licence, card.checked)
+    return f"| {' | '.join([f'[{card.title}]({card.url}): {names}', *cells, '; '.join(card.used_by)])} |"
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    DATA_PAGE.write_text(data_page(), encoding="utf-8")

@@ -17,7 +17,7 @@ LAYERS = (
     ("errors",),
     ("files",),
     ("registry",),
-    ("types",),
+    ("types", "threads"),
     ("rng",),
     ("config",),
     ("configure",),
@@ -32,6 +32,7 @@ LAYERS = (
     ("report",),
     ("testing",),
     ("comparing",),
+    ("cli_data",),
     ("cli", "__main__", "__init__"),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}

@@ -40,6 +40,7 @@ OTHER = {
     "net.settings": {"widths": "8"},
     "train.epochs": 61,
     "train.batch": 127,
+    "train.balanced": 10,
     "train.optimiser.name": "sgd",
     "train.optimiser.lr": 1.0000001e-3,
     "train.optimiser.weight_decay": 1e-12,
@@ -102,6 +103,7 @@ def test_the_digest_survives_json():
     [
         (lambda: Train(epochs=0), "epochs must be at least 1, not 0"),
         (lambda: Train(batch=0), "batch must be at least 1, not 0"),
+        (lambda: Train(balanced=-1), "balanced must be a number of rows, or 0, not -1"),
         (lambda: Optimiser(lr=0.0), "lr must be a number above 0, not 0.0"),
         (lambda: Optimiser(lr=-1.0), "lr must be a number above 0, not -1.0"),
         (lambda: Optimiser(lr=float("nan")), "lr must be a number above 0, not nan"),

@@ -35,6 +35,7 @@ JOBS = st.builds(
         Train,
         COUNTS,
         COUNTS,
+        st.integers(0, 9),
         st.builds(
             Optimiser,
             st.sampled_from(["adam", "sgd"]),
@@ -323,7 +324,7 @@ def test_one_and_one_point_zero_make_the_same_run():
     [
         ({"trian": {}}, "unknown key 'trian'; did you mean 'train'?"),
         ({"train": {"optimizer": {}}}, "train: unknown key 'optimizer'; did you mean 'optimiser'?"),
-        ({"train": {3: 1}}, "train: unknown key 3; known are augment, batch, epochs, optimiser, schedule"),
+        ({"train": {3: 1}}, "train: unknown key 3; known are augment, balanced, batch, epochs, optimiser, schedule"),
         ({"net": {"name": "mlp", "widths": "8"}}, "net: unknown key 'widths'; known are name, settings"),
         ({"train": {"epochs": "ten"}}, 'train.epochs must be a whole number, not "ten"'),
         ({"train": {"epochs": 1.5}}, "train.epochs must be a whole number, not 1.5"),

@@ -107,14 +107,14 @@ def test_tables_of_networks_and_data_are_complete():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_and_options_in_the_documents_exist(page):
-    for command, *words in commands(PAGES[page].read_text()):
-        if command.startswith("-"):
-            continue
-        found = main.get_command(click.Context(main), command)
-        assert found, f"labelnoise {command}"
+    for typed in commands(PAGES[page].read_text()):
+        found, words = main, typed
+        while isinstance(found, click.Group) and words and not words[0].startswith("-"):
+            found, words = found.get_command(click.Context(found), words[0]), words[1:]
+        assert found, f"labelnoise {' '.join(typed)}"
         known = {option for param in found.params for option in param.opts} | {"-h", "--help"}
         used = {word.split("=")[0] for word in words if word.startswith("-") and not word[1:2].isdigit()}
-        assert used <= known, f"labelnoise {command}: {sorted(used - known)}"
+        assert used <= known, f"labelnoise {' '.join(typed)}: {sorted(used - known)}"
 
 
 def test_the_readme_shows_the_commands():
@@ -166,6 +166,11 @@ def test_the_method_in_contributing_passes_the_conformance_suite(tmp_path, monke
 def test_the_page_of_settings_is_the_one_that_is_generated():
     generated = runpy.run_path(str(ROOT / "docs" / "generate.py"))["page"]()
     assert PAGES["docs/config.md"].read_text() == generated, "run `make docs`"
+
+
+def test_the_table_of_data_sets_is_the_one_that_is_generated():
+    generated = runpy.run_path(str(ROOT / "docs" / "generate.py"))["data_page"]()
+    assert PAGES["docs/data.md"].read_text() == generated, "run `make docs`"
 
 
 def test_every_setting_on_its_page_has_a_meaning():

@@ -33,6 +33,18 @@ def test_text_and_bytes_are_written_as_they_are(path, content):
     assert names(path.parent) == ["words.txt"]
 
 
+def test_a_function_writes_piece_by_piece_and_the_old_file_stays_until_it_is_done(path):
+    def fill(file):
+        file.write(b"one ")
+        assert path.read_text() == "before"
+        file.write(b"two")
+
+    write(path, "before")
+    write(path, fill)
+    assert path.read_text() == "one two"
+    assert names(path.parent) == ["words.txt"]
+
+
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
 def test_a_file_follows_the_umask(path, umask, mode):
     before = os.umask(umask)

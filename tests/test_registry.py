@@ -48,6 +48,10 @@ def test_nearest_prefers_the_closest_name():
     assert nearest("symetric", ["asymmetric", "symmetric", "pair"]) == "did you mean 'symmetric'?"
 
 
+def test_a_name_that_begins_others_is_answered_with_those():
+    assert nearest("tea", ["tea:green", "tea:black", "team", "coffee"]) == "choose tea:black or tea:green"
+
+
 def test_a_name_that_was_taken_back_can_be_given_anew():
     things = Registry("thing")
     things.register("one")(1)

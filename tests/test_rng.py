@@ -3,8 +3,9 @@ import hashlib
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
-from labelnoise.rng import Rng, hashed, seeded_init, uniforms
+from labelnoise.rng import Rng, hashed, normals, seeded_init, uniforms
 
 
 def test_hashed_depends_on_every_part_and_on_its_type():
@@ -70,6 +71,17 @@ def test_uniforms_fill_the_unit_interval_evenly():
     assert draws.max() < 1
     counts = np.histogram(draws, bins=10, range=(0, 1))[0]
     assert np.abs(counts - 10_000).max() < 4 * np.sqrt(100_000 * 0.1 * 0.9)
+
+
+def test_normals_are_quantiles_of_uniforms_on_a_grid():
+    expected = np.round(stats.norm.ppf(uniforms(1000, 1, "a") + 2.0**-54) * 2**20) / 2**20
+    assert normals(1000, 1, "a").tolist() == expected.tolist()
+
+
+def test_normals_have_mean_0_and_deviation_1():
+    draws = normals(100_000, 1, "a")
+    assert abs(draws.mean().item()) < 4 / 100_000**0.5
+    assert abs(draws.std().item() - 1) < 4 / 200_000**0.5
 
 
 def test_seeded_init_repeats_and_leaves_the_global_generator_alone():

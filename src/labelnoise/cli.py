@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from labelnoise import __version__
+from labelnoise.cli_data import data, own_data
 from labelnoise.errors import InputError
 from labelnoise.registry import Registry
 
-NOISES = "symmetric:R, random:P, pair:R, asymmetric:R, matrix:FILE.csv or none; for built-in data symmetric:0.4."
+NOISE = "such as symmetric:0.4, instance:0.45 or none (`labelnoise list noise`); symmetric:0.4 if all are known right."
 PLACES = {
     "data": "data.source",
     "label_column": "data.label_column",
@@ -53,6 +54,9 @@ def main() -> None:
     """Learn from data whose labels are partly wrong, and compare ways of doing so."""
 
 
+main.add_command(data)
+
+
 @main.command(short_help="Compare methods on data: table, report and model.")
 @click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option(
@@ -60,12 +64,8 @@ def main() -> None:
     metavar="NAME|PATH",
     help=f"{SOURCES}; digits by default.",
 )
-@click.option("--label-column", metavar="NAME", help="Column of a table that holds the labels; label by default.")
-@click.option("--true-label-column", metavar="NAME", help="Column that holds the true labels, where they are known.")
-@click.option("--id-column", metavar="NAME", help="Column that names the rows; they are numbered by default.")
-@click.option("--labels", metavar="FILE", help="Labels that belong to a .npy file of inputs.")
-@click.option("--image-size", metavar="PIXELS", type=int, help="Scale images to this height and width.")
-@click.option("--noise", help=f"Wrong labels to add: {NOISES}")
+@own_data
+@click.option("--noise", help=f"Wrong labels to add: {NOISE}")
 @click.option("--methods", metavar="A,B,…", help="By name (`labelnoise list methods`) or as Python files.")
 @click.option("--seeds", metavar="N", type=int, help="Runs per method, with seeds 0, 1, 2, …; 3 by default.")
 @click.option(
@@ -175,19 +175,21 @@ def predict(*, model: Path, data: str, out: Path, force: bool, id_column: str | 
 
 
 @main.command("list")
-@click.argument("kind", type=click.Choice(["methods", "nets", "data"]))
+@click.argument("kind", type=click.Choice(["methods", "nets", "data", "noise"]))
 def list_names(kind: str) -> None:
     """Show the names that can be used."""
     from labelnoise.data.dataset import DATASETS
     from labelnoise.methods import METHODS
     from labelnoise.methods.base import described_settings
     from labelnoise.nets import NETS
+    from labelnoise.noise import NOISES
 
-    registries: dict[str, Registry[Any]] = {"methods": METHODS, "nets": NETS, "data": DATASETS}
+    registries: dict[str, Registry[Any]] = {"methods": METHODS, "nets": NETS, "data": DATASETS, "noise": NOISES}
+    width = max(map(len, registries[kind]))
     for name, sentence in registries[kind].sentences():
-        click.echo(f"{name:<18} {sentence}")
+        click.echo(f"{name:<{width}}  {sentence}")
         if kind == "methods" and (settings := described_settings(METHODS.get(name))):
-            click.echo(f"{'':<18} {settings}")
+            click.echo(f"{'':<{width}}  {settings}")
 
 
 @main.command()

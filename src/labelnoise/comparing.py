@@ -1,7 +1,7 @@
 """The main job as people ask for it: data and wishes in; table, report and trained model out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from labelnoise.configure import Tree, build, merge, plain, to_yaml
 from labelnoise.data.dataset import DATASETS, Builder, Dataset
 from labelnoise.data.own import is_own, read
 from labelnoise.data.recipe import recipe
+from labelnoise.data.standard.catalogue import CARDS
 from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.report.page import write_page
@@ -89,9 +90,9 @@ def make_plan(tree: Tree, source: Any = None, y: Any = None, y_true: Any = None)
     dataset = builder(0)
     suited = recipe(dataset.shape, round(len(dataset) * 0.7))
     defaults = {
-        "noise": "none" if own else Job.noise,
+        "noise": Job.noise if not own and dataset.noise_rate == 0 else "none",
         "net": {"name": suited.net},
-        "train": {"epochs": suited.epochs, "batch": suited.batch},
+        "train": {"epochs": suited.epochs, "batch": suited.batch, "augment": {} if own else _augmentation(data)},
     }
     job = build(Job, merge(defaults, wishes))
     if own:
@@ -132,6 +133,11 @@ def _built_in(data: Data) -> Builder:
     if idle := [f.name for f in fields(Data) if f.name != "source" and getattr(data, f.name) != f.default]:
         raise InputError(f"data.{idle[0]} is for data of one's own, but {data.source} is built in; leave it out")
     return builder
+
+
+def _augmentation(data: Data) -> Tree:
+    card = CARDS.get(data.source.partition(":")[0])
+    return asdict(card.augment) if card else {}
 
 
 def _own(data: Data, source: Any, y: Any, y_true: Any) -> Builder:

@@ -82,6 +82,7 @@ class Train:
 
     epochs: int = 40  # of each run, all stages together
     batch: int = 64  # examples per step
+    balanced: int = 0  # rows of each class in an epoch, by given label, drawn anew each epoch; 0 takes every row once
     optimiser: Optimiser = Optimiser()
     schedule: Schedule = Schedule()
     augment: Augment = Augment()
@@ -91,6 +92,8 @@ class Train:
             raise InputError(f"epochs must be at least 1, not {self.epochs}")
         if self.batch < 1:
             raise InputError(f"batch must be at least 1, not {self.batch}")
+        if self.balanced < 0:
+            raise InputError(f"balanced must be a number of rows, or 0, not {self.balanced}")
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,18 @@
 import errno
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from labelnoise.errors import InputError
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
+Content = str | bytes | Callable[[BinaryIO], None]  # a function fills the open file, piece by piece
 
 
-def write(path: Path, content: str | bytes) -> None:
+def write(path: Path, content: Content) -> None:
     """Replace a file in one move; it is on the disk when this returns."""
     with explained(path):
         place = Path(os.path.realpath(path))  # a link stays a link
@@ -20,7 +22,7 @@ def write(path: Path, content: str | bytes) -> None:
             raise InputError(f"cannot write {path} (it is no ordinary file); choose another place")
         draft = place.with_name(f".{secrets.token_hex(8)}.draft")  # a new name, so that two writers never meet
         try:
-            _fill(draft, content.encode() if isinstance(content, str) else content)
+            _fill(draft, content)
             draft.replace(place)
             _settle(place.parent)
         finally:
@@ -47,9 +49,12 @@ def discard_drafts(folder: Path) -> None:
         leftover.unlink(missing_ok=True)
 
 
-def _fill(draft: Path, content: bytes) -> None:
+def _fill(draft: Path, content: Content) -> None:
     with draft.open("xb") as file:
-        file.write(content)
+        if callable(content):
+            content(file)
+        else:
+            file.write(content.encode() if isinstance(content, str) else content)
         file.flush()
         os.fsync(file.fileno())
 

@@ -50,7 +50,9 @@ class Registry(Generic[T]):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of an error sentence: the closest known name, or all of them."""
+    """The end of an error sentence: the closest known name, all that it begins, or all there are."""
     names = sorted(known)
+    if variants := [each for each in names if each.startswith(f"{name}:")]:
+        return f"choose {' or '.join(variants)}"
     close = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"

@@ -1,12 +1,15 @@
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from labelnoise.data import DATASETS, Dataset, load
+from labelnoise.data.pictures import Pictures
 from labelnoise.errors import InputError
 
+PATHS = np.array([b"a.jpg", b"b.jpg", b"c.jpg", b"d.jpg", b"e.jpg", b"f.jpg"])
 GOOD = Dataset(
     "toy", torch.arange(12.0).view(6, 2), torch.tensor([0, 1, 2, 0, 1, 2]), None, ("ant", "bee", "cat"), tuple("abcdef")
 )
@@ -36,7 +39,13 @@ GOOD = Dataset(
             "y_given must be a vector of int64, not torch.int64 of shape (6, 1); convert it",
         ),
         ({"y_given": torch.tensor([0, 1, 3, 0, 1, 7])}, "y_given holds 3 in row 2; the 3 classes are 0 to 2"),
-        ({"y_true": torch.tensor([0, 1, 2, 0, -1, 7])}, "y_true holds -1 in row 4; the 3 classes are 0 to 2"),
+        ({"y_given": torch.tensor([0, 1, 2, 0, -1, 7])}, "y_given holds -1 in row 4; the 3 classes are 0 to 2"),
+        ({"y_true": torch.tensor([0, 1, 2, 0, -2, 7])}, "y_true holds -2 in row 4; the 3 classes are 0 to 2"),
+        (
+            {"x": Pictures(Path(), np.array([], "S1"))},
+            "data set 'toy' is empty, for x has shape (0, 3, 224, 224); give rows of two classes",
+        ),
+        ({"x": Pictures(Path(), np.array([b"a.jpg"]))}, "x has 1 rows but y_given has 6; give one for each row"),
         ({"y_given": torch.ones(6).long()}, "y_given holds only class 'bee'; at least two classes must occur"),
         ({"classes": ("ant",)}, "at least two classes are needed, but classes is ('ant',)"),
         ({"classes": ("ant", "bee", "ant")}, "class 'ant' occurs 2 times; each must be there once"),
@@ -133,6 +142,10 @@ def test_noise_rate_is_the_share_of_wrong_labels():
     assert replace(GOOD, y_true=torch.tensor([0, 1, 2, 0, 0, 0])).noise_rate == pytest.approx(2 / 6, abs=1e-15)
 
 
+def test_a_label_of_an_input_that_belongs_to_no_class_is_wrong():
+    assert replace(GOOD, y_true=torch.tensor([0, 1, -1, 0, -1, 2])).noise_rate == pytest.approx(2 / 6, abs=1e-15)
+
+
 def test_noise_rate_is_unknown_without_the_truth():
     assert GOOD.noise_rate is None
 
@@ -160,6 +173,25 @@ def test_every_part_of_the_content_is_in_the_fingerprint():
     prints = [replace(GOOD, **change).fingerprint for change in changes]
     assert len(set(prints)) == len(changes)
     assert replace(GOOD, x=GOOD.x.clone()).fingerprint == prints[0]
+
+
+def test_images_on_disk_have_the_length_and_shape_of_what_is_cut_out_of_them():
+    data = replace(GOOD, x=Pictures(Path("images"), PATHS, size=8, resize=10))
+    assert len(data) == 6
+    assert data.shape == (3, 8, 8)
+
+
+def test_the_fingerprint_of_images_on_disk_is_of_their_paths_and_how_they_are_cut_wherever_they_lie():
+    images = [
+        Pictures(Path("images"), PATHS, size=8, resize=10),
+        Pictures(Path("images"), PATHS[::-1].copy(), size=8, resize=10),
+        Pictures(Path("images"), PATHS, size=8, resize=11),
+        Pictures(Path("images"), PATHS, size=7, resize=10),
+    ]
+    prints = [replace(GOOD, x=x).fingerprint for x in images]
+    assert len(set(prints)) == len(images)
+    elsewhere = Pictures(Path("/elsewhere"), PATHS.astype("S9"), size=8, resize=10)
+    assert replace(GOOD, x=elsewhere).fingerprint == prints[0]
 
 
 @pytest.mark.parametrize("rows", [[], [0, 1, 2, 3, 4, 5]])

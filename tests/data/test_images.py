@@ -6,6 +6,7 @@ from PIL import Image
 from labelnoise.config import Data
 from labelnoise.data import read, read_inputs
 from labelnoise.data.images import SUFFIXES, Listed, conform, stack
+from labelnoise.data.pictures import Pictures, read_windows
 from labelnoise.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -110,6 +111,15 @@ def test_new_images_become_what_the_old_ones_were(tmp_path):
     assert torch.equal(inputs.x, data.x)
     assert inputs.ids == ("1.png", "deep/2.png")
     assert inputs.notes == ("file 'notes.txt' is left out: no image of a class",)
+
+
+@pytest.mark.parametrize("sides", [(12, 12), (20, 12), (12, 31), (7, 9)])
+def test_new_images_of_a_model_of_streamed_ones_are_cut_as_these_were(sides, tmp_path):
+    image = RNG.integers(256, size=(*sides, 3), dtype=np.uint8)
+    save(tmp_path, {"1.png": image})
+    pictures = Pictures(tmp_path, np.array([b"1.png"]), size=6, resize=10)
+    streamed = read_windows(pictures.files([0]), [0], None, size=6, resize=10)
+    assert torch.equal(read_inputs(tmp_path, pictures.encoding).x, streamed)
 
 
 @pytest.mark.parametrize(

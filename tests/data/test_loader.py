@@ -176,3 +176,75 @@ def test_runs_on_inputs_of_their_own_get_their_own():
 def test_parts_of_unequal_sizes_cannot_share_a_pack():
     with pytest.raises(InputError, match="the train parts of the runs in a pack must have equal sizes"):
         Loader([numbered(20), numbered(21)])
+
+
+def uneven(seed=0, counts=(3, 20, 9, 1)):
+    """A training part with so many rows of each class, and four rows each for validation and test."""
+    y = torch.cat([torch.arange(4), torch.arange(4), torch.repeat_interleave(torch.arange(4), torch.tensor(counts))])
+    data = Dataset("uneven", torch.arange(len(y)).float()[:, None], y, None, tuple("abcd"))
+    train, validation, test = torch.arange(8, len(y)), torch.arange(4), torch.arange(4, 8)
+    return Task(data, Splits(train, validation, test), seed)
+
+
+def drawn(loader, epoch, length):
+    """The rows of an epoch of each run, without those that fill the last batch."""
+    return torch.cat([batch.rows for batch, _ in loader.epoch(epoch, 5)], dim=1)[:, :length]
+
+
+@given(st.integers(1, 30), st.integers(0, 5))
+def test_a_balanced_epoch_has_so_many_rows_of_every_class_each_as_often_as_the_others(each, epoch):
+    loader = Loader([uneven(0), uneven(1)], balanced=each)
+    for rows, labels in zip(drawn(loader, epoch, 4 * each), loader.labels, strict=True):
+        assert labels[rows].bincount(minlength=4).tolist() == [each] * 4
+        for label in range(4):
+            times = Counter(rows[labels[rows] == label].tolist())
+            own = int((labels == label).sum())
+            assert set(times.values()) <= {each // own, -(-each // own)}
+            assert len(times) == min(each, own)
+
+
+def test_the_rows_of_a_balanced_epoch_are_drawn_anew_each_epoch_and_by_seed():
+    loader = Loader([uneven(0), uneven(1)], balanced=8)
+    first, second = (drawn(loader, epoch, 32) for epoch in (0, 1))
+    chosen = [frozenset(rows.tolist()) for rows in (*first, *second)]
+    assert len(set(chosen)) == 4
+
+
+def test_a_balanced_epoch_is_the_same_again_alone_and_when_taken_up_later():
+    together = list(Loader([uneven(0), uneven(1)], balanced=8).epoch(2, 5, peers=1))
+    alone = list(Loader([uneven(1)], balanced=8).epoch(2, 5, peers=1, start=3))
+    for (ours, our_peers), (own, own_peers) in zip(together[3:], alone, strict=True):
+        for packed, single in zip((*ours, *our_peers[0]), (*own, *own_peers[0]), strict=True):
+            assert torch.equal(packed[1], single[0])
+
+
+def test_classes_are_mixed_in_a_balanced_epoch():
+    loader = Loader([uneven()], balanced=100)
+    labels = loader.labels[0][drawn(loader, 0, 400)[0]]
+    halves = torch.stack([half.bincount(minlength=4) for half in labels.split(200)])
+    assert (halves - 50).abs().max() < 18  # four standard deviations of a hypergeometric draw
+
+
+def test_rows_of_a_balanced_batch_belong_to_its_inputs_and_labels():
+    task = uneven()
+    for batch, peers in Loader([task], balanced=7).epoch(0, 5, peers=1):
+        for x, y, rows in (batch, *peers):
+            place = task.splits.train[rows[0]]
+            assert torch.equal(x[0, :, 0], place.float())
+            assert torch.equal(y[0], task.dataset.y_given[place])
+
+
+@pytest.mark.parametrize(("balanced", "rows"), [(0, 33), (1, 4), (9, 36)])
+@pytest.mark.parametrize("batch", [1, 5, 33, 100])
+def test_the_steps_of_an_epoch_are_those_that_are_served(balanced, rows, batch):
+    loader = Loader([uneven()], balanced=balanced)
+    assert loader.steps(batch) == len(list(loader.epoch(0, batch))) == -(-rows // batch)
+
+
+def test_balanced_epochs_need_rows_of_every_class():
+    sentence = (
+        r"^train.balanced needs training rows of every class, but with seed 6 there are none of 'c'; "
+        r"leave that class out of the data, or train.balanced$"
+    )
+    with pytest.raises(InputError, match=sentence):
+        Loader([uneven(), uneven(6, (13, 19, 0, 1))], balanced=2)

@@ -26,10 +26,11 @@ class Backwards(Method):
         return self.log_probs(nets, x, ctx).flip(-1)
 
 
-def scene(executor="streams", truth=True):
+def scene(executor="streams", truth=True, foreign=()):
     x = torch.randn(50, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     given, true = torch.arange(50) % CLASSES, torch.arange(50) // 3 % CLASSES
     parts = torch.arange(50).flip(0).split([23, 12, 15])
+    true[list(foreign)] = -1
     data = Dataset("made up", x, given, true if truth else None, tuple("abcd"))
     loader = Loader([Task(data, Splits(*parts), seed) for seed in SEEDS], dtype=torch.float64)
     spec = DataSpec((3,), CLASSES, loader.samples, lambda head: nn.Sequential(nn.Linear(3, head), nn.Dropout(0.5)))
@@ -62,6 +63,22 @@ def test_measures_equal_a_loop_over_rows(executor, rows, monkeypatch):
                 assert measures[f"{part}/nll_{which}"][run].item() == pytest.approx(np.mean(surprise), abs=1e-12)
 
 
+def test_of_a_large_training_part_an_even_share_is_judged(monkeypatch):
+    monkeypatch.setattr(module, "MOST_LEARNT", 10)
+    monkeypatch.setattr(module, "ROWS", 4)
+    runner, loader, data, parts = scene()
+    measures = evaluate(runner, loader)
+    some = parts["train"].tolist()[::3]  # 23 rows, at most 10
+    for run in range(len(SEEDS)):
+        probs = probabilities(runner, data, run)
+        right = [probs[i].argmax() == data.y_given[i].item() for i in some]
+        wrong = [probs[i].argmax() == data.y_given[i].item() for i in some if data.y_true[i] != data.y_given[i]]
+        assert measures["train/accuracy_given"][run].item() == pytest.approx(np.mean(right), abs=1e-12)
+        assert measures["train/wrong_accuracy_given"][run].item() == pytest.approx(np.mean(wrong), abs=1e-12)
+        all_of_it = [probs[i].argmax() == data.y_given[i].item() for i in parts["test"].tolist()]
+        assert measures["test/accuracy_given"][run].item() == pytest.approx(np.mean(all_of_it), abs=1e-12)
+
+
 def test_the_score_compares_predictions_of_given_labels_on_noisy_validation():
     runner, loader, data, parts = scene()
     score = evaluate(runner, loader)["validation/score"]
@@ -91,6 +108,50 @@ def test_rows_with_right_and_wrong_labels_are_judged_apart():
         }
         for name, hits in expected.items():
             assert measures[f"train/{name}"][run].item() == pytest.approx(np.mean(hits), abs=1e-12)
+
+
+FOREIGN = range(0, 50, 5)  # rows that belong to none of the classes
+
+
+def test_rows_of_no_class_are_compared_with_given_labels_only():
+    runner, loader, data, parts = scene(foreign=FOREIGN)
+    measures = evaluate(runner, loader)
+    for run in range(len(SEEDS)):
+        probs = probabilities(runner, data, run)
+        for part, members in parts.items():
+            known = [i for i in members.tolist() if i not in FOREIGN]
+            right = [probs[i].argmax() == data.y_true[i].item() for i in known]
+            surprise = [-np.log(probs[i, data.y_true[i].item()]) for i in known]
+            assert measures[f"{part}/accuracy_true"][run].item() == pytest.approx(np.mean(right), abs=1e-12)
+            assert measures[f"{part}/nll_true"][run].item() == pytest.approx(np.mean(surprise), abs=1e-12)
+            given = [probs[i].argmax() == data.y_given[i].item() for i in members.tolist()]
+            assert measures[f"{part}/accuracy_given"][run].item() == pytest.approx(np.mean(given), abs=1e-12)
+
+
+def test_rows_of_no_class_can_be_memorised_but_not_recovered():
+    runner, loader, data, parts = scene(foreign=FOREIGN)
+    measures = evaluate(runner, loader)
+    rows = [(i, data.y_given[i].item(), data.y_true[i].item()) for i in parts["train"].tolist()]
+    guess = probabilities(runner, data, 0).argmax(1)
+    memorised = [guess[i] == given for i, given, true in rows if given != true]
+    recovered = [guess[i] == true for i, given, true in rows if given != true and true >= 0]
+    assert measures["train/wrong_accuracy_given"][0].item() == pytest.approx(np.mean(memorised), abs=1e-12)
+    assert measures["train/wrong_accuracy_true"][0].item() == pytest.approx(np.mean(recovered), abs=1e-12)
+
+
+def test_details_leave_out_rows_of_no_class():
+    runner, loader, data, parts = scene(foreign=FOREIGN)
+    found = details(runner, loader, CLASSES)
+    known = {part: [i for i in rows.tolist() if i not in FOREIGN] for part, rows in parts.items()}
+    guess = probabilities(runner, data, 1).argmax(1)
+    confusion, counts = np.zeros((4, 4)), np.zeros((4, 4))
+    for i in known["test"]:
+        confusion[data.y_true[i], guess[i]] += 1
+    for i in known["train"]:
+        counts[data.y_true[i], data.y_given[i]] += 1
+    np.testing.assert_array_equal(found["test_confusion"][1].numpy(), confusion)
+    np.testing.assert_array_equal(found["train_counts"][1].numpy(), counts)
+    assert found["test_bins"][1, :, 0].sum() == len(known["test"])
 
 
 def test_nothing_is_compared_with_true_labels_that_are_unknown():

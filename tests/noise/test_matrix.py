@@ -11,7 +11,9 @@ from labelnoise.noise import (
     identity,
     pair,
     random_redraw,
+    sparse_pairs,
     symmetric,
+    uniform_off_diagonal,
 )
 
 # every off-diagonal entry of a column is the same: e = (.1, .2, .05), s = .35
@@ -36,6 +38,31 @@ def test_pair_mistakes_each_class_for_the_next():
 
 def test_asymmetric_leaves_classes_without_an_image_alone():
     assert close(asymmetric(3, 0.3, {2: 0}), [[1, 0, 0], [0, 1, 0], [0.3, 0, 0.7]])
+
+
+def test_uniform_off_diagonal_turns_every_other_class_into_one_with_its_probability():
+    assert close(uniform_off_diagonal((0.1, 0.2, 0.05)), UNIFORM)
+
+
+@pytest.mark.parametrize("columns", [(0.5, 0.5), (0.1, -0.1), (0.2, float("nan")), [[0.1, 0.1]]])
+def test_probabilities_of_columns_that_cannot_be_are_refused(columns):
+    with pytest.raises(InputError, match="needs a probability per class, below 1 in sum, not "):
+        uniform_off_diagonal(columns)
+
+
+def test_sparse_noise_confuses_neighbours_in_pairs():
+    expected = [[0.7, 0.3, 0, 0, 0], [0.1, 0.9, 0, 0, 0], [0, 0, 0.7, 0.3, 0], [0, 0, 0.1, 0.9, 0], [0, 0, 0, 0, 1]]
+    assert close(sparse_pairs(5, 0.3, 0.1), expected)
+
+
+def test_sparse_noise_confuses_the_pairs_that_are_told():
+    assert close(sparse_pairs(3, 0.3, 0.1, [(2, 0)]), [[0.9, 0, 0.1], [0, 1, 0], [0.3, 0, 0.7]])
+
+
+def test_pairs_must_be_disjoint():
+    with pytest.raises(InputError) as error:
+        sparse_pairs(4, 0.3, 0.1, [(0, 1), (1, 2)])
+    assert str(error.value) == "pairs must be disjoint, but a class is in two of [(0, 1), (1, 2)]"
 
 
 def test_identity_is_no_noise():

@@ -4,7 +4,20 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from labelnoise.report.figures import SERIES, Curve, colour, curves, dashes, matrix, reliability, shorten
+from labelnoise.report.figures import (
+    SERIES,
+    Curve,
+    Plane,
+    colour,
+    curves,
+    dashes,
+    matrix,
+    regions,
+    reliability,
+    shorten,
+    sign,
+    transitions,
+)
 
 RNG = np.random.default_rng(0)
 RUNS = Curve(RNG.random((3, 20)), [(4, 0.5), (7, 0.6)])
@@ -27,6 +40,29 @@ def heat(classes, *, name="m", cells=None):
     return matrix(name, "T", RNG.dirichlet(np.ones(classes), classes), names, axis=AXIS, cells=cells)
 
 
+def halves(height=1.0, wrong=()):
+    """The plane from -1 to 1, where the probability of the second class rises with the first input, and five points."""
+    across = np.linspace(-1, 1, 21)
+    second = np.tile(0.5 + 0.5 * height * across, (21, 1))
+    points, given = np.linspace(-0.8, 0.8, 10).reshape(5, 2), np.array([0, 0, 0, 1, 1])
+    return Plane(
+        np.stack([1 - second, second]), np.array([-1.0, 1, -1, 1]), points, given, np.isin(np.arange(5), wrong)
+    )
+
+
+def looks(svg):
+    """The style of every point."""
+    return [
+        element.get("style") for element in ElementTree.fromstring(svg).iter("use") if "var" in element.get("style")
+    ]
+
+
+def paths(svg, style):
+    """What is drawn in a style, as lists of x coordinates in pixels."""
+    drawn = [each for each in ElementTree.fromstring(svg).iter("path") if each.get("d") and style in str(each.attrib)]
+    return [[float(x) for x in re.findall(r"[ML] (\S+) \S+", each.get("d"))] for each in drawn]
+
+
 def drawings():
     return {
         "curves": curves("a", "title", [RUNS, RUNS]),
@@ -34,6 +70,7 @@ def drawings():
         "matrix": heat(3, cells=[["1"] * 3] * 3),
         "large matrix": heat(100),
         "reliability": reliability("c", "title", BINS),
+        "regions": regions("d", "title", halves(wrong=[1])),
     }
 
 
@@ -102,6 +139,62 @@ def test_gaps_and_single_epochs_can_be_drawn(values):
 
 def test_bins_without_rows_are_left_out():
     assert reliability("c", "t", BINS).count("var(--s0)") > reliability("c", "t", BINS[:2]).count("var(--s0)") > 0
+
+
+def test_the_line_between_regions_is_where_both_classes_are_equally_probable():
+    lines = [x for x in paths(regions("d", "t", halves()), "stroke: currentColor") if len(x) > 10]
+    assert lines
+    assert np.abs(np.concatenate(lines) - (36 + 256 / 2)).max() < 0.1  # the middle of the frame
+
+
+@pytest.mark.parametrize(("height", "bands"), [(1.0, 5), (0.5, 3), (0.1, 1)])  # highest probability 1, 0.75 and 0.55
+def test_a_region_has_a_band_for_each_level_of_probability_that_it_reaches(height, bands):
+    svg = regions("d", "t", halves(height))
+    for index in (0, 1):
+        assert len(paths(svg, f"fill: {colour(index)}; fill-opacity")) == bands
+
+
+def test_points_have_the_colour_of_their_given_label_and_are_hollow_where_it_is_wrong():
+    found = looks(regions("d", "t", halves(wrong=[1, 4])))
+    filled, hollow = "fill: {}; stroke: var(--page)", "fill: var(--page); stroke: {}"
+    expected = {filled.format(colour(0)): 2, hollow.format(colour(0)): 1}
+    expected |= {filled.format(colour(1)): 1, hollow.format(colour(1)): 1}
+    assert {style: sum(each.startswith(style) for each in found) for style in expected} == expected
+    assert len(found) == 5
+
+
+def test_a_class_that_is_nowhere_most_probable_has_no_region():
+    plane = halves()
+    never = Plane(
+        np.stack([*plane.probs, np.zeros_like(plane.probs[0])]), plane.frame, plane.points, plane.given, plane.wrong
+    )
+    svg = regions("d", "t", never)
+    assert [bool(paths(svg, f"fill: {colour(index)}; fill-opacity")) for index in range(3)] == [True, True, False]
+
+
+def test_a_sign_looks_like_the_points_of_its_class():
+    svg = regions("d", "t", halves(wrong=[1]))
+    for index, hollow in ((0, False), (0, True), (1, False)):
+        assert looks(sign("s", index, hollow=hollow))[0] in looks(svg)
+
+
+def test_matrices_side_by_side_are_a_file_of_their_own():
+    svg = transitions("noise", {"first": np.eye(2), "second": np.array([[0.6, 0.4], [0.044, 0.956]])})
+    assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+    assert "var(" not in svg
+    found = [element.text for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    assert [text for text in found if text not in ("0", "1", "true", "given")] == [
+        *("100", "100", "first"),
+        *("60", "40", "4.4", "96", "second"),
+    ]
+    assert found.count("0") == 4  # beside rows and under columns, but in no cell
+
+
+def test_a_table_whose_rows_are_inputs_has_no_numbers_of_classes_beside_them():
+    svg = transitions("noise", {"rows": np.full((3, 2), 0.5)})
+    found = [element.text for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    assert found.count("50") == 6
+    assert sorted({*found} - {"50"}) == ["0", "1", "given", "input", "rows"]
 
 
 def test_every_curve_looks_different():

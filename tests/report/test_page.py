@@ -66,6 +66,22 @@ def small(fabricate, **settings):
     return fabricate(**{"methods": [named(name) for name in SMALL], "epochs": 6} | settings)
 
 
+def lay_in_the_plane(store, *, wrong=True):
+    """Give every run predictions and points of a plane, as if its inputs were two numbers."""
+    for path in store.folder.glob("*/details.safetensors"):
+        tensors, facts = checkpoint.load(path)
+        runs, classes, _ = tensors["test_confusion"].shape
+        tensors |= {
+            "plane_probs": torch.rand(runs, classes, 16, 16, generator=torch.Generator().manual_seed(0)).softmax(1),
+            "plane_frame": torch.tensor([[-1.0, 1, -1, 1]] * runs),
+            "plane_points": torch.zeros(runs, 4, 2),
+            "plane_given": torch.arange(4).expand(runs, 4) % classes,
+            "plane_wrong": torch.tensor([[False, wrong, False, False]] * runs),
+        }
+        checkpoint.save(path, tensors, facts)
+    return store
+
+
 @pytest.mark.parametrize("truth", ["known", "added", "unknown"])
 def test_the_table_has_mean_and_spread_of_every_method(fabricate, truth):
     store = small(fabricate, truth=truth)
@@ -294,6 +310,25 @@ def test_a_class_without_predictions_has_an_empty_row(fabricate):
     assert "nan" not in page(store).lower()
 
 
+def test_runs_in_the_plane_have_their_regions_by_method_for_the_first_seed(fabricate):
+    store = small(fabricate, classes=("no", "yes"), failed=[("gce", 0)])
+    assert "Decision regions" not in page(store)
+    html = page(lay_in_the_plane(store))
+    assert re.findall(r"<figcaption>(\w+, seed \d)</figcaption>", html) == [
+        "ce, seed 0",
+        "gce, seed 1",
+        "forward, seed 0",
+    ]
+    assert [text for text in ("labelled no", "labelled yes", "labelled wrongly") if text in html] == [
+        *("labelled no", "labelled yes", "labelled wrongly")
+    ]
+
+
+def test_where_no_label_is_known_to_be_wrong_none_is_explained(fabricate):
+    store = small(fabricate, classes=("no", "yes"), truth="unknown")
+    assert "labelled wrongly" not in page(lay_in_the_plane(store, wrong=False))
+
+
 @pytest.fixture(scope="module")
 def browser():
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -357,6 +392,20 @@ def test_in_a_browser_every_figure_is_seen_and_nothing_is_asked_for(opened, fabr
     assert tab.evaluate(SPILT) == []
     assert complaints == []
     assert requests == set()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_in_a_browser_regions_lie_inside_the_page_and_clash_with_nothing(opened, fabricate, width):
+    store = lay_in_the_plane(small(fabricate, classes=("no", SCRIPT, "long " * 40)))
+    read = Reader(page(store))
+    assert len(read.ids) == len({*read.ids})
+    tab, complaints, requests = opened(store, width)
+    boxes = tab.evaluate(BOXES.replace("figure svg", "#regions figure svg"))
+    assert len(boxes) == len(SMALL)
+    assert all(box["width"] > 100 and box["left"] >= 0 and box["right"] <= width for box in boxes)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.evaluate(SPILT) == []
+    assert (complaints, requests) == ([], set())
 
 
 def test_in_a_browser_light_is_light_and_dark_is_dark(opened, fabricate):

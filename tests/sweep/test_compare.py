@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,6 +12,7 @@ from labelnoise.config import Augment, Data, Job, Named, Optimiser, Search, Trai
 from labelnoise.data.dataset import Dataset, load
 from labelnoise.engine.interrupt import InterruptError
 from labelnoise.errors import InputError
+from labelnoise.noise import NOISES, flip, parse, symmetric
 from labelnoise.sweep import compare as module
 from labelnoise.sweep.compare import run_job
 
@@ -306,3 +308,55 @@ def test_interrupted_it_can_be_typed_again(tmp_path, monkeypatch):
     resumed, heard = compare(JOB, tmp_path / "left")
     assert heard.began == [("gce", 2, 2)]
     assert records(resumed) == records(whole)
+
+
+DIGITS = load("digits", 0)
+SMALL = ("digits", "moons", "moon", "circles", "gaussians")
+EXAMPLES = {
+    "none": ["none"],
+    "symmetric": ["symmetric:0.3", "symmetric:0.3:exact"],
+    "random": ["random:0.3"],
+    "pair": ["pair:0.3"],
+    "asymmetric": ["asymmetric:0.3"],
+    "sparse": ["sparse:0.3", "sparse:high"],
+    "uniform": ["uniform:low"],
+    "instance": ["instance:0.3", "instance:0.3:centred"],
+    "score": ["score:0.3"],
+    "open_set": ["open_set:0.3"],
+    "annotators": ["annotators:0.3", "annotators:0.3:aggregate", "annotators:0.3:worst"],
+    "matrix": ["matrix:T.csv"],
+}
+
+
+def test_there_is_an_example_of_every_noise():
+    assert set(EXAMPLES) == set(NOISES)
+
+
+@pytest.mark.parametrize("data", SMALL)
+@pytest.mark.parametrize("noise", [text for texts in EXAMPLES.values() for text in texts])
+def test_every_noise_trains_on_every_small_data_set(data, noise, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    classes = len(load(data, 0).classes)
+    np.savetxt("T.csv", 0.7 * np.eye(classes) + 0.3 / classes, delimiter=",", fmt="%.18g")
+    train = Train(epochs=1, batch=512)
+    job = replace(JOB, data=Data(data), noise=noise, methods=(Named("ce"),), seeds=1, train=train)
+    outcome, _ = compare(job, tmp_path / "out")
+    (run,) = outcome.store.runs().values()
+    assert run.failed is None
+    assert abs(run.noise_rate - parse(noise, classes, data).rate) < 4 * (0.25 / 1200) ** 0.5
+
+
+def test_noise_that_came_with_the_data_is_told_and_noise_upon_it_is_not(tmp_path):
+    human = replace(DIGITS, y_given=flip(DIGITS.y_true, symmetric(10, 0.25), seed=0), test=torch.arange(1500, 1797))
+    human.y_given[1500:] = human.y_true[1500:]
+    job = replace(JOB, data=Data("digits"), methods=(Named("co_teaching"),), seeds=1)
+    rate = (human.y_given != human.y_true)[:1500].double().mean().item()
+    for noise, forget in (("none", rate), ("symmetric:0.2", 0.2)):
+        outcome, _ = compare(replace(job, noise=noise), tmp_path / noise, lambda _: human)
+        (run,) = outcome.store.runs().values()
+        assert run.config["method"]["settings"]["forget"] == pytest.approx(forget, abs=1e-6)
+
+
+def test_it_is_said_that_instance_noise_of_two_classes_does_not_depend_on_the_input(tmp_path):
+    _, heard = compare(replace(JOB, noise="instance:0.3"), tmp_path / "out")
+    assert "with two classes instance noise does not depend on the input; score does" in heard.said

@@ -4,6 +4,7 @@ from labelnoise.data import synthetic
 from labelnoise.data.dataset import DATASETS, Dataset, load
 from labelnoise.data.own import Inputs, is_own, read, read_inputs
 from labelnoise.data.split import Splits, split
+from labelnoise.data.standard import registered
 
 __all__ = [
     "DATASETS",
@@ -14,6 +15,7 @@ __all__ = [
     "load",
     "read",
     "read_inputs",
+    "registered",
     "split",
     "synthetic",
 ]

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from labelnoise.data.pictures import Pictures
 from labelnoise.errors import InputError
 from labelnoise.registry import Registry
 from labelnoise.types import Array
@@ -24,9 +26,9 @@ class Dataset:
     """Inputs with the labels they were given and, where known, the true ones; classes are carried by name."""
 
     name: str
-    x: Tensor  # (N, ...) floats, or uint8 pixels
+    x: Tensor | Pictures  # (N, ...) floats, or uint8 pixels, in memory or on disk
     y_given: Tensor  # (N,) int64, possibly wrong
-    y_true: Tensor | None  # (N,) int64
+    y_true: Tensor | None  # (N,) int64; -1: the input belongs to none of the classes (open-set noise)
     classes: tuple[str, ...]
     ids: tuple[str, ...] = ()  # row numbers unless given
     test: Tensor | None = None  # rows that whoever made the data keeps for the test; None: any may be
@@ -42,7 +44,7 @@ class Dataset:
         _check_classes(self.classes)
         _check_labels("y_given", self.y_given, len(self.classes))
         if self.y_true is not None:
-            _check_labels("y_true", self.y_true, len(self.classes))
+            _check_labels("y_true", self.y_true, len(self.classes), least=-1)
         if (self.y_given == self.y_given[0]).all():
             only = self.classes[int(self.y_given[0])]
             raise InputError(f"y_given holds only class {only!r}; at least two classes must occur")
@@ -83,9 +85,12 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that change with every input, label, class name, id and kept test row."""
+        """Sixteen hexadecimal digits that change with every input, label, class name, id and kept test row.
+
+        Of images on disk it is their paths in the folder and how they are cut that count, not their pixels.
+        """
         content = hashlib.sha256(repr((self.classes, self.ids, tuple(self.x.shape), self.x.dtype)).encode())
-        for tensor in (self.x, self.y_given, self.y_true, self.test):
+        for tensor in (_content(self.x), self.y_given, self.y_true, self.test):
             content.update(b"none" if tensor is None else tensor.contiguous().numpy().data)
         return content.hexdigest()[:16]
 
@@ -132,9 +137,18 @@ def _integers(name: str, y: Array) -> Tensor:
     return torch.from_numpy(array.astype(np.int64))
 
 
-def _check_inputs(name: str, x: Tensor) -> None:
-    if not x.numel():
+def _content(x: Tensor | Pictures) -> Tensor:
+    if isinstance(x, Tensor):
+        return x
+    cut = f"{x.size} of {x.resize}".encode()
+    return torch.frombuffer(bytearray(b"\0".join([cut, *x.paths.tolist()])), dtype=torch.uint8)
+
+
+def _check_inputs(name: str, x: Tensor | Pictures) -> None:
+    if not prod(x.shape):
         raise InputError(f"data set {name!r} is empty, for x has shape {tuple(x.shape)}; give rows of two classes")
+    if isinstance(x, Pictures):
+        return
     if x.ndim < 2:
         raise InputError(f"x must have a row for each example, (N, ...), not shape {tuple(x.shape)}")
     if not x.is_floating_point() and x.dtype != torch.uint8:
@@ -154,10 +168,10 @@ def _check_classes(classes: tuple[str, ...]) -> None:
     _check_unique("class", classes)
 
 
-def _check_labels(name: str, y: Tensor, classes: int) -> None:
+def _check_labels(name: str, y: Tensor, classes: int, least: int = 0) -> None:
     if y.dtype != torch.int64 or y.ndim != 1:
         raise InputError(f"{name} must be a vector of int64, not {y.dtype} of shape {tuple(y.shape)}; convert it")
-    if (outside := (y < 0) | (y >= classes)).any():
+    if (outside := (y < least) | (y >= classes)).any():
         row = int(outside.int().argmax())
         raise InputError(f"{name} holds {int(y[row])} in row {row}; the {classes} classes are 0 to {classes - 1}")
 

@@ -102,7 +102,7 @@ def conform(images: Sequence[Listed], encoding: Mapping[str, Any]) -> tuple[torc
     x = _empty(len(images), channels, height, width)
     transparent = 0
     for row, listed in enumerate(images):
-        image = _read(listed, encoding["resize"])
+        image = _read(listed, encoding["resize"], encoding.get("window", 0))
         if image.pixels.shape[1:] != (height, width):
             raise InputError(f"{listed} has {image.kind}, but the model knows {width} × {height} pixels; scale it")
         if len(image.pixels) > channels:
@@ -153,7 +153,8 @@ def _on_white(transparent: int) -> tuple[str, ...]:
     return (f"transparent parts of {counted(transparent, 'image')} are shown on white",) if transparent else ()
 
 
-def _read(listed: Listed, size: int) -> _Image:
+def _read(listed: Listed, size: int, window: int = 0) -> _Image:
+    # scaled to a square, or, where a window is to be cut out of the middle, to a short side of `size`
     from PIL import Image
 
     source = listed.source
@@ -172,8 +173,12 @@ def _read(listed: Listed, size: int) -> _Image:
         except Exception:  # a damaged file may make a decoder raise anything
             raise InputError(f"{listed} cannot be read as an image; mend it or remove it") from None
     if size:
-        flat = flat.resize((size, size), Image.Resampling.BILINEAR)
+        sides = [max(size, round(side * size / min(flat.size))) if window else size for side in flat.size]
+        flat = flat.resize(sides, Image.Resampling.BILINEAR)
     pixels = np.asarray(flat)
+    if window:
+        top, left = ((side - window) // 2 for side in pixels.shape[:2])
+        pixels = pixels[top : top + window, left : left + window]
     return _Image(pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1), kind, transparent)
 
 

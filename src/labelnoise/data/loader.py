@@ -9,6 +9,7 @@ from torch import Tensor
 from labelnoise.config import Augment
 from labelnoise.data import augment
 from labelnoise.data.dataset import Dataset
+from labelnoise.data.pictures import Pictures
 from labelnoise.data.split import Splits
 from labelnoise.errors import InputError
 from labelnoise.rng import Rng
@@ -32,6 +33,11 @@ class Part(NamedTuple):
     y_given: Tensor  # (R, n)
     y_true: Tensor | None  # (R, n)
 
+    def every(self, stride: int) -> "Part":
+        """Rows 0, stride, 2 stride, …"""
+        y_true = None if self.y_true is None else self.y_true[:, ::stride]
+        return Part(self.rows[:, ::stride], self.y_given[:, ::stride], y_true)
+
 
 class Chunk(NamedTuple):
     """Some rows of a part, for evaluation."""
@@ -50,6 +56,16 @@ def batches(samples: int, batch: int) -> tuple[int, int]:
     return steps, -(-samples // steps)
 
 
+def balanced_order(labels: Tensor, classes: int, each: int, rng: Rng) -> Tensor:
+    """`each` rows of every class, all in random order; a class with fewer begins anew when it has been gone through."""
+    order = rng.permutation(len(labels))
+    by_class = order[labels[order].argsort(stable=True)]  # one class after the other, each in random order
+    counts = labels.bincount(minlength=classes)
+    begins = counts.cumsum(0) - counts
+    places = begins[:, None] + torch.arange(each) % counts[:, None]  # (K, each)
+    return by_class[places.flatten()][rng.permutation(classes * each)]
+
+
 class Loader:
     """Serves R runs whose parts have equal sizes; tensors come out with the run axis first."""
 
@@ -59,16 +75,20 @@ class Loader:
         settings: Augment | None = None,
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
+        *,
+        balanced: int = 0,
     ) -> None:
-        settings = settings or Augment()
-        augment.check(settings, tuple(tasks[0].dataset.x.shape[1:]))
-        self.settings = settings
+        self.settings = settings or Augment()
+        self.shape, self.classes = tasks[0].dataset.shape, len(tasks[0].dataset.classes)
+        augment.check(self.settings, self.shape)
         self.device = torch.device(device)
         self.dtype = dtype
         self.seeds = [task.seed for task in tasks]
-        self.pool, offsets = _pool([task.dataset.x for task in tasks])
-        self.pool = self.pool.to(self.device)
+        self.balanced = balanced  # rows of each class in an epoch; 0: every row once
+        offsets = self._hold([task.dataset.x for task in tasks])
         self.parts = {name: self._part(name, tasks, offsets) for name in PARTS}
+        if balanced:
+            check_every_class(tasks)
 
     @property
     def samples(self) -> int:
@@ -80,26 +100,46 @@ class Loader:
         """Given labels of the training sets, (R, N)."""
         return self.parts["train"].y_given
 
+    def steps(self, batch: int) -> int:
+        """How many there are in an epoch."""
+        return batches(self._drawn, batch)[0]
+
     def epoch(
         self, epoch: int, batch: int, peers: int = 0, start: int = 0
     ) -> Iterator[tuple[Batch, tuple[Batch, ...]]]:
         """The steps of an epoch from step `start` on: a batch and its peers, all shuffled independently."""
-        steps, size = batches(self.samples, batch)
+        steps, size = batches(self._drawn, batch)
         orders = [
             self._order(purpose, epoch, steps * size) for purpose in ["order", *(f"peer{i}" for i in range(peers))]
         ]
-        for step in range(start, steps):
+        rows = [self.parts["train"].rows.gather(1, order) for order in orders]
+        for step, inputs in enumerate(self._served(rows, range(start, steps), size, epoch), start):
             here = slice(step * size, (step + 1) * size)
-            first, *rest = (self._batch(order[:, here], epoch, step, i) for i, order in enumerate(orders))
+            each = enumerate(zip(inputs, orders, strict=True))
+            first, *rest = (self._batch(x, order[:, here], epoch, step, i) for i, (x, order) in each)
             yield first, tuple(rest)
 
-    def chunks(self, part: str, size: int) -> Iterator[Chunk]:
-        """A part in its own order, without augmentation."""
-        rows, y_given, y_true = self.parts[part]
-        for start in range(0, rows.shape[1], size):
-            here = slice(start, start + size)
-            x = augment.normalise(self._inputs(rows[:, here]), self.settings)
+    def chunks(self, part: str, size: int, stride: int = 1) -> Iterator[Chunk]:
+        """A part in its own order, without augmentation; with a stride every so-manieth row."""
+        rows, y_given, y_true = self.parts[part].every(stride)
+        steps = range(-(-rows.shape[1] // size))
+        for step, (inputs,) in enumerate(self._served([rows], steps, size)):
+            here = slice(step * size, (step + 1) * size)
+            x = augment.normalise(self._floats(inputs), self.settings)
             yield Chunk(x, y_given[:, here], None if y_true is None else y_true[:, here])
+
+    def _hold(self, inputs: Sequence[Tensor | Pictures]) -> list[int]:
+        # Lays the inputs of all runs into one pool, and says where those of each run begin.
+        kept, offsets = _pool([x for x in inputs if isinstance(x, Tensor)])
+        self.pool = kept.to(self.device)
+        return offsets
+
+    def _served(
+        self, rows: Sequence[Tensor], steps: range, size: int, epoch: int | None = None
+    ) -> Iterator[list[Tensor]]:
+        # For each step the inputs (R, size, ...) of its share of each `rows` (R, n); in an epoch they are trained on.
+        for step in steps:
+            yield [self.pool[each[:, step * size : (step + 1) * size]] for each in rows]
 
     def _part(self, name: str, tasks: Sequence[Task], offsets: Sequence[int]) -> Part:
         rows = [getattr(task.splits, name) for task in tasks]
@@ -113,19 +153,31 @@ class Loader:
         y_true = torch.stack(true).to(self.device) if len(true) == len(tasks) else None
         return Part(pooled.to(self.device), torch.stack(given).to(self.device), y_true)
 
+    @property
+    def _drawn(self) -> int:
+        # rows in an epoch
+        return self.classes * self.balanced or self.samples
+
     def _order(self, purpose: str, epoch: int, length: int) -> Tensor:
         # (R, length), wrapped round where the last batch would lack rows
-        orders = [Rng(seed, purpose, epoch).permutation(self.samples) for seed in self.seeds]
+        streams = [Rng(seed, purpose, epoch) for seed in self.seeds]
+        if self.balanced:
+            labels = self.labels.cpu()
+            orders = [
+                balanced_order(given, self.classes, self.balanced, rng)
+                for given, rng in zip(labels, streams, strict=True)
+            ]
+        else:
+            orders = [rng.permutation(self.samples) for rng in streams]
         order = torch.stack(orders)
-        return torch.cat([order, order[:, : length - self.samples]], dim=1).to(self.device)
+        return torch.cat([order, order[:, : length - self._drawn]], dim=1).to(self.device)
 
-    def _batch(self, index: Tensor, epoch: int, step: int, which: int) -> Batch:
-        part = self.parts["train"]
-        x = self._augmented(self._inputs(part.rows.gather(1, index)), epoch, step, which)
-        return Batch(augment.normalise(x, self.settings), part.y_given.gather(1, index), index)
+    def _batch(self, inputs: Tensor, index: Tensor, epoch: int, step: int, which: int) -> Batch:
+        x = self._augmented(self._floats(inputs), epoch, step, which)
+        return Batch(augment.normalise(x, self.settings), self.labels.gather(1, index), index)
 
-    def _inputs(self, rows: Tensor) -> Tensor:
-        return augment.to_float(self.pool[rows]).to(self.dtype)
+    def _floats(self, inputs: Tensor) -> Tensor:
+        return augment.to_float(inputs).to(self.dtype)
 
     def _augmented(self, x: Tensor, epoch: int, step: int, which: int) -> Tensor:
         settings = self.settings
@@ -146,3 +198,14 @@ def _pool(inputs: Sequence[Tensor]) -> tuple[Tensor, list[int]]:
             places[id(x)] = sum(len(other) for other in kept)
             kept.append(x)
     return (kept[0] if len(kept) == 1 else torch.cat(kept)), [places[id(x)] for x in inputs]
+
+
+def check_every_class(tasks: Sequence[Task]) -> None:
+    """Raise where a training part lacks a class, for then no epoch of it could be balanced."""
+    for dataset, splits, seed in tasks:
+        counts = dataset.y_given[splits.train].bincount(minlength=len(dataset.classes))
+        if not counts.all():
+            raise InputError(
+                f"train.balanced needs training rows of every class, but with seed {seed} there are none of "
+                f"{dataset.classes[int(counts.argmin())]!r}; leave that class out of the data, or train.balanced"
+            )

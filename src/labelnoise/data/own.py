@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from labelnoise.config import Data
-from labelnoise.data import arrays, hub, images, table
+from labelnoise.data import arrays, hub, images, saved, table
 from labelnoise.data.dataset import DATASETS, Dataset
 from labelnoise.data.factor import Origin
 from labelnoise.data.rows import Inputs, Rows, to_dataset
@@ -38,6 +38,9 @@ def read(source: Any, settings: Data = DEFAULTS, *, y: Any = None, y_true: Any =
 
     A DataFrame may have its labels in a column or in y. `notes` of the result says what was done to the data.
     """
+    if isinstance(source, str | Path) and y is None and y_true is None and saved.is_saved(Path(source)):
+        _check_settings(str(source), settings)
+        return saved.load(Path(source))[0]
     return to_dataset(_rows(source, settings, y, y_true))
 
 

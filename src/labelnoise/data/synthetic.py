@@ -1,9 +1,11 @@
 """Small data sets that need no download."""
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import torch
 
 from labelnoise.data.arrays import unscaled
@@ -12,6 +14,7 @@ from labelnoise.rng import Rng, hashed
 from labelnoise.types import Array
 
 POINTS = 2000
+MOON_POINTS = 10_000  # of each of its two draws
 
 
 @DATASETS.register("digits")
@@ -22,14 +25,36 @@ def digits(_: int) -> Dataset:
 
 @DATASETS.register("moons")
 def moons(seed: int) -> Dataset:
-    """Two interleaved half circles in the plane, blurred by a tenth of their radius."""
+    """Two interleaved half circles in the plane, blurred by a tenth of their radius.
+
+    Englesson et al. 2023, "Logistic-Normal Likelihoods for Heteroscedastic Label Noise", Figure 3, which names neither
+    the number of points nor the blur: both are ours.
+    """
     x, y = _sklearn().make_moons(POINTS, noise=0.1, random_state=_state(seed, "moons"))
     return _true("moons", x, y, ("upper", "lower"))
 
 
+@DATASETS.register("moon")
+def moon(seed: int) -> Dataset:
+    """Two interleaved half circles, blurred by a twentieth of their radius: 10,000 to learn from, as many for the test.
+
+    Yao et al. 2021, "Instance-dependent Label-noise Learning under a Structural Causal Model" (CausalNL), Figure 2. Its
+    noise, `instance:0.45`, does not depend on x where there are two classes, for one class alone is left to flip to.
+    """
+    parts = [
+        _sklearn().make_moons(MOON_POINTS, noise=0.05, random_state=_state(seed, name))
+        for name in ("moon", "moon test")
+    ]
+    x, y = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return replace(_true("moon", x, y, ("upper", "lower")), test=torch.arange(MOON_POINTS, 2 * MOON_POINTS))
+
+
 @DATASETS.register("circles")
 def circles(seed: int) -> Dataset:
-    """A circle and one of half its radius inside it, blurred by a twentieth of the outer radius."""
+    """A circle and one of half its radius inside it, blurred by a twentieth of the outer radius.
+
+    The same paper and figure as `moons`; the number of points, the blur and the inner radius are ours.
+    """
     x, y = _sklearn().make_circles(POINTS, noise=0.05, factor=0.5, random_state=_state(seed, "circles"))
     return _true("circles", x, y, ("outer", "inner"))
 

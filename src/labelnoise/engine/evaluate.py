@@ -11,6 +11,7 @@ from labelnoise.engine.executors import Executor
 
 ROWS = 256  # at once, at most; bounds the memory of methods that sample
 NUMBERS = {"cpu": 2**20, "cuda": 2**26}  # of inputs at once, over all runs: a signal is heard between two chunks
+MOST_LEARNT = 100_000  # rows of the training part that are judged after an epoch, evenly spread
 BINS = 15  # of confidence
 Pause = Callable[[], None]
 
@@ -21,11 +22,14 @@ def evaluate(executor: Executor, loader: Loader, pause: Pause = lambda: None) ->
     `validation/score` is the accuracy of the *given* labels' predictions on noisy validation: what selects a model.
     Where the truth is known, training rows are judged apart: `clean_accuracy` of those with a right label; of those
     with a wrong one `wrong_accuracy_true`, how many are recovered, and `wrong_accuracy_given`, how many are memorised.
+    Of a training part beyond 100,000 rows an even share is judged.
+    Rows that belong to none of the classes (true label -1) have wrong labels, and none that could be predicted.
     """
     measures: dict[str, Tensor] = {}
     for part in PARTS:
         sums: dict[str, Tensor] = {}
-        for chunk in loader.chunks(part, _rows(loader)):
+        stride = -(-loader.samples // MOST_LEARNT) if part == "train" else 1
+        for chunk in loader.chunks(part, _rows(loader), stride):
             log_probs = executor.log_probs(chunk.x)
             found = _compare(log_probs, chunk)
             if part == "train" and chunk.y_true is not None:
@@ -34,7 +38,7 @@ def evaluate(executor: Executor, loader: Loader, pause: Pause = lambda: None) ->
                 found["score"] = _count(executor.log_probs(chunk.x, noisy=True).argmax(-1) == chunk.y_given)
             sums = {name: sums.get(name, 0) + value for name, value in found.items()}
             pause()
-        measures |= {f"{part}/{name}": value for name, value in _shares(sums, loader.parts[part]).items()}
+        measures |= {f"{part}/{name}": value for name, value in _shares(sums, loader.parts[part].every(stride)).items()}
     return measures
 
 
@@ -55,7 +59,7 @@ def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lam
     guesses = [probs.argmax(-1) for probs, _ in _predicted(executor, loader, "validation", pause)]
     found = {
         "test_confusion": _pairs(reference, predicted, classes),
-        "test_bins": _bins(confidence, predicted == reference),
+        "test_bins": _bins(confidence, predicted == reference, reference >= 0),
         "validation_counts": _pairs(torch.cat(guesses, dim=1), loader.parts["validation"].y_given, classes),
     }
     if (y_true := loader.parts["train"].y_true) is not None:
@@ -64,7 +68,7 @@ def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lam
 
 
 def _rows(loader: Loader) -> int:
-    numbers = len(loader.seeds) * prod(loader.pool.shape[1:])  # of one row in every run
+    numbers = len(loader.seeds) * prod(loader.shape)  # of one row in every run
     return max(1, min(ROWS, NUMBERS[loader.device.type] // numbers))
 
 
@@ -80,17 +84,19 @@ def _judged(probs: Tensor, chunk: Chunk) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _pairs(first: Tensor, second: Tensor, classes: int) -> Tensor:
-    # how often each pair of classes occurs in two (R, n) tensors, as (R, K, K)
+    # how often each pair of classes occurs in two (R, n) tensors, as (R, K, K); a first of no class is left out
     runs = torch.arange(len(first), device=first.device).unsqueeze(1)
-    places = (runs * classes + first) * classes + second
-    counts = torch.bincount(places.flatten(), minlength=len(first) * classes**2)
+    end = len(first) * classes**2
+    places = torch.where(first < 0, end, (runs * classes + first) * classes + second)
+    counts = torch.bincount(places.flatten(), minlength=end + 1)[:end]
     return counts.reshape(len(first), classes, classes)
 
 
-def _bins(confidence: Tensor, right: Tensor) -> Tensor:
+def _bins(confidence: Tensor, right: Tensor, known: Tensor) -> Tensor:
     edges = torch.arange(1, BINS, dtype=confidence.dtype, device=confidence.device) / BINS
     bins = torch.bucketize(confidence, edges)
     each = torch.stack([torch.ones_like(confidence), confidence, right.to(confidence.dtype)], dim=-1)
+    each = each * known.unsqueeze(-1)
     empty = each.new_zeros(len(each), BINS, 3)
     return empty.scatter_add(1, bins.unsqueeze(-1).expand_as(each), each)
 
@@ -100,8 +106,8 @@ def _compare(log_probs: Tensor, chunk: Chunk) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
     for which, y in (("given", chunk.y_given), ("true", chunk.y_true)):
         if y is not None:
-            nll = -log_probs.gather(-1, y.unsqueeze(-1)).squeeze(-1).sum(-1)
-            found |= {f"accuracy_{which}": _count(predicted == y), f"nll_{which}": nll}
+            nll = -log_probs.gather(-1, y.clamp_min(0).unsqueeze(-1)).squeeze(-1)
+            found |= {f"accuracy_{which}": _count(predicted == y), f"nll_{which}": (nll * (y >= 0)).sum(-1)}
     return found
 
 
@@ -115,12 +121,14 @@ def _apart(predicted: Tensor, y_given: Tensor, y_true: Tensor) -> dict[str, Tens
 
 
 def _shares(sums: dict[str, Tensor], part: Part) -> dict[str, Tensor]:
-    # of all rows, or of those with a right or a wrong label; 0 / 0 where there is none
+    # of all rows, or of those that are meant; 0 / 0 where there is none
     rows = part.rows.shape[1]
     among: dict[str, Tensor] = {}
     if part.y_true is not None:
-        wrong = _count(part.y_given != part.y_true)
-        among = {"clean_accuracy": rows - wrong, "wrong_accuracy_true": wrong, "wrong_accuracy_given": wrong}
+        known, wrong = part.y_true >= 0, part.y_given != part.y_true
+        among = dict.fromkeys(("accuracy_true", "nll_true"), _count(known))
+        among |= {"clean_accuracy": _count(~wrong), "wrong_accuracy_given": _count(wrong)}
+        among["wrong_accuracy_true"] = _count(wrong & known)
     return {name: value / among.get(name, rows) for name, value in sums.items()}
 
 

@@ -1,8 +1,7 @@
 """The ways to execute one step for R runs: side by side, or packed into one mapped call; no method knows which."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -182,17 +181,6 @@ def choose(net: nn.Module, runs: int, batch: int, device: torch.device) -> str:
     if device.type == "cpu":
         return "packed" if is_small(net, batch) else "streams"
     return "packed" if sum(param.numel() for param in net.parameters()) < 1e6 else "streams"
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    """So many threads of a CPU inside."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _has_convolutions(net: nn.Module) -> bool:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from labelnoise.config import Train
-from labelnoise.data.loader import Loader, batches
+from labelnoise.data.loader import Loader
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import evaluate, training_probs
 from labelnoise.engine.executors import Executor
@@ -149,7 +149,7 @@ class Training:
     def _epoch(self, phase: Phase) -> None:
         stage, epoch = phase.stage, self.position.epoch
         size = stage.batch or self.train.batch
-        steps, _ = batches(self.loader.samples, size)
+        steps = self.loader.steps(size)
         served = self.loader.epoch(epoch, size, stage.method.peers, self.position.step)
         for step, (batch, peers) in enumerate(served, start=self.position.step):
             terms = self.executor.step(batch, peers, self.rows(batch), self.clock(phase, step, steps))

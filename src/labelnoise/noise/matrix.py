@@ -3,7 +3,7 @@
 A noisy posterior is `p @ T`. A rate is the probability that a label is wrong.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,6 @@ from labelnoise.errors import InputError
 
 SUM_TOLERANCE = 1e-6
 MOST_CONDITION = 1e12  # beyond it an inverse in double precision has hardly four digits left
-
-# Which class each true class is mistaken for, Patrini et al. 2017.
-DIGIT_MAP = {7: 1, 2: 7, 5: 6, 6: 5, 3: 8}
-CIFAR10_MAP = {9: 1, 2: 0, 3: 5, 5: 3, 4: 7}  # truck, bird, cat, dog, deer
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +105,34 @@ def asymmetric(classes: int, rate: float, mapping: Mapping[int, int]) -> Transit
     return TransitionMatrix(probs)
 
 
+def uniform_off_diagonal(columns: Sequence[float]) -> TransitionMatrix:
+    """Every other class turns into class j with the same probability e_j: T = (1 - Σ e) I + 1 eᵀ."""
+    e = torch.tensor(columns, dtype=torch.float64)
+    if e.ndim != 1 or not (e >= 0).all() or not e.sum() < 1:
+        raise InputError(f"uniform off-diagonal noise needs a probability per class, below 1 in sum, not {columns}")
+    return TransitionMatrix((1 - e.sum()) * torch.eye(len(e), dtype=torch.float64) + e)
+
+
+def sparse_pairs(
+    classes: int, forth: float, back: float, pairs: Sequence[tuple[int, int]] | None = None
+) -> TransitionMatrix:
+    """Classes are confused in disjoint pairs: the first for the second with probability `forth`, else with `back`.
+
+    Without `pairs` they are (0, 1), (2, 3), …; the last of an odd number of classes is never wrong.
+    """
+    both = [(i, i + 1) for i in range(0, classes - 1, 2)] if pairs is None else pairs
+    if len({i for pair in both for i in pair}) < 2 * len(both):
+        raise InputError(f"pairs must be disjoint, but a class is in two of {list(both)}")
+    there = asymmetric(classes, forth, dict(both)).probs
+    return TransitionMatrix(there + asymmetric(classes, back, {j: i for i, j in both}).probs - torch.eye(classes))
+
+
+def check_rate(rate: float, most: float = 1.0) -> None:
+    """Raise where a number cannot be a noise rate."""
+    if not 0 <= rate < most:
+        raise InputError(f"a noise rate must be at least 0 and below {most:g}, not {rate}")
+
+
 def _tensor(matrix: ArrayLike) -> Tensor:
     try:
         return torch.from_numpy(np.array(matrix, dtype=np.float64))
@@ -138,5 +162,4 @@ def _stochastic(probs: Tensor) -> bool:
 def _check_arguments(classes: int, rate: float) -> None:
     if classes < 2:
         raise InputError(f"noise needs at least two classes, not {classes}")
-    if not 0 <= rate < 1:
-        raise InputError(f"a noise rate must be at least 0 and below 1, not {rate}")
+    check_rate(rate)

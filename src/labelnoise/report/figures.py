@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import StringIO
@@ -31,7 +31,9 @@ SIDE = 260  # of a matrix, in pixels
 HEAT = (0.15, 0.39, 0.66)  # its opacity is the value: what is 0 looks like the page, light or dark
 STRONG = 0.75  # opacity above which numbers on it must be white
 LINK = re.compile(r"(?:^|url\()#(\w+)(?=\)|$)")  # to an id in the same drawing
-INK = "#010203"  # becomes the colour of the page's text
+INK, GROUND = "#010203", "#010204"  # become the colours of the page's text and background
+MARKERS = "os^DvPX*"  # of points, by class
+SURE = (0.6, 0.7, 0.8, 0.9)  # a region of the plane is stronger where its class is at least so probable
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,  # a class may be called $x$
@@ -63,6 +65,17 @@ class Curve:
 
     values: Floats  # (runs, epochs)
     marks: Sequence[tuple[int, float]] = ()
+
+
+@dataclass(frozen=True)
+class Plane:
+    """What one run predicts where inputs are two numbers, and some of the points it has learnt from."""
+
+    probs: Floats  # (classes, lines from bottom to top, columns)
+    frame: Floats  # (4,): left, right, bottom, top
+    points: Floats  # (n, 2)
+    given: NDArray[np.int64]  # (n,), their labels
+    wrong: NDArray[np.bool_]  # (n,), whether these are known to be wrong
 
 
 def colour(index: int) -> str:
@@ -132,13 +145,7 @@ def matrix(
     size = (round(SIDE + left + 8), round(SIDE + bottom + 8))
     with _figure(size) as figure:
         axes = figure.add_axes(_box(size, left=left, bottom=bottom, right=8, top=8))
-        opacity = np.sqrt(np.nan_to_num(shares).clip(0, 1))
-        red, green, blue = (np.full_like(opacity, each) for each in HEAT)
-        axes.imshow(np.stack([red, green, blue, opacity], -1), interpolation="none", aspect="auto")
-        for i, row in enumerate(cells or ()):
-            for j, text in enumerate(row):
-                ink = "white" if opacity[i, j] > STRONG else INK
-                axes.text(j, i, text, ha="center", va="center", color=ink, fontsize=9.5 if classes > 8 else 11)
+        _heat(axes, shares, cells or (), fontsize=9.5 if classes > 8 else 11)
         _name(axes, labels, classes)
         axes.set_xlabel(axis[1])
         axes.set_ylabel(axis[0], rotation_mode="anchor")
@@ -146,6 +153,48 @@ def matrix(
         axes.xaxis.set_label_coords(0.5, -(bottom - 14) / SIDE)
         axes.spines[:].set(visible=True, alpha=0.35)
         return _inline(figure, name, title)
+
+
+def transitions(title: str, drawn: Mapping[str, Floats], columns: int = 5) -> str:
+    """A whole SVG file on white with one T[i, j] = P(given j | true i) beside the other, each in per cent.
+
+    A table that is not square has inputs for rows, P(given j | input i).
+    """
+    width, height = 196, 218
+    size = (columns * width, -(-len(drawn) // columns) * height)
+    with _figure(size) as figure:
+        figure.set_facecolor("white")
+        for place, (name, T) in enumerate(drawn.items()):
+            left, top = place % columns * width, place // columns * height
+            margins = {"left": left + 32, "right": size[0] - left - width + 6, "top": top + 24}
+            axes = figure.add_axes(_box(size, **margins, bottom=size[1] - top - height + 34))
+            _heat(axes, T, [list(map(_percent, row)) for row in T], fontsize=7)
+            square = T.shape[0] == T.shape[1]
+            axes.set_title(name, fontsize=9.5, loc="left", pad=6)
+            axes.set_xlabel("given", fontsize=8, labelpad=2)
+            axes.set_ylabel("true" if square else "input", fontsize=8, labelpad=2)
+            axes.set(xticks=range(T.shape[1]), yticks=range(T.shape[0]) if square else [])
+            axes.tick_params(length=0, labelsize=7.5, pad=2)
+            axes.spines[:].set(visible=True, alpha=0.35)
+        inside = _inline(figure, "T", title).removeprefix("<svg ")
+    look = "color: #1b1f24; font-family: sans-serif"
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" style="{look}" {inside}\n'
+
+
+def _percent(share: float) -> str:
+    # short enough for a small cell, and nothing where it would be 0
+    text = f"{100 * share:.0f}" if share >= 0.1 else f"{100 * share:.1f}".removesuffix(".0")
+    return "" if text == "0" else text
+
+
+def _heat(axes: Axes, shares: Floats, cells: Cells, fontsize: float) -> None:
+    opacity = np.sqrt(np.nan_to_num(shares).clip(0, 1))
+    red, green, blue = (np.full_like(opacity, each) for each in HEAT)
+    axes.imshow(np.stack([red, green, blue, opacity], -1), interpolation="none", aspect="auto")
+    for i, row in enumerate(cells):
+        for j, text in enumerate(row):
+            ink = "white" if opacity[i, j] > STRONG else INK
+            axes.text(j, i, text, ha="center", va="center", color=ink, fontsize=fontsize)
 
 
 def _name(axes: Axes, labels: Sequence[str], classes: int) -> None:
@@ -178,6 +227,50 @@ def reliability(name: str, title: str, bins: Floats) -> str:
         axes.set_xlabel("confidence, %")
         axes.set_ylabel("accuracy, %", rotation_mode="anchor")
         return _inline(figure, name, title)
+
+
+def regions(name: str, title: str, plane: Plane) -> str:
+    """The plane in the colours of the predicted classes, with training points by given label, hollow where wrong."""
+    left, right, bottom, top = plane.frame
+    size = (300, round(30 + 256 * min(max((top - bottom) / (right - left), 0.6), 1)))
+    with _figure(size) as figure:
+        axes = figure.add_axes(_box(size, left=36, bottom=22, right=8, top=8))
+        lines, columns = plane.probs.shape[1:]
+        grid = np.linspace(left, right, columns), np.linspace(bottom, top, lines)
+        for index, probs in enumerate(plane.probs):
+            lead = probs - np.delete(plane.probs, index, axis=0).max(0)
+            for field, level in ((lead, 0.0), *((probs, level) for level in SURE)):
+                axes.contourf(*grid, field, levels=[level, 2], colors=[_sentinel(index)], alpha=0.1)
+            axes.contour(*grid, lead, levels=[0], colors=[INK], linewidths=0.9)
+        for index in range(len(plane.probs)):
+            _scatter(axes, index, plane)
+        axes.set(xlim=(left, right), ylim=(bottom, top))
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axes.spines[:].set(visible=True, alpha=0.35)
+        return _inline(figure, name, title)
+
+
+def _scatter(axes: Axes, index: int, plane: Plane) -> None:
+    for hollow in (False, True):
+        x, y = plane.points[(plane.given == index) & (plane.wrong == hollow)].T
+        axes.plot(x, y, linestyle="", zorder=3, **_marker(index, hollow=hollow))
+
+
+def _marker(index: int, *, hollow: bool) -> dict[str, Any]:
+    inside, edge = (GROUND, _sentinel(index)) if hollow else (_sentinel(index), GROUND)
+    look = {"markerfacecolor": inside, "markeredgecolor": edge, "markeredgewidth": 1.1 if hollow else 0.4}
+    return {"marker": MARKERS[index % len(MARKERS)], "markersize": 4 if hollow else 4.4, **look}
+
+
+def sign(name: str, index: int, *, hollow: bool = False) -> str:
+    """A point as it looks among decision regions, for a key."""
+    size = (10, 10)
+    with _figure(size) as figure:
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.plot(0, 0, **_marker(index, hollow=hollow))
+        axes.set_axis_off()
+        return _inline(figure, name, f"point {index + 1}")
 
 
 def shorten(text: str, most: int = 14) -> str:
@@ -216,7 +309,8 @@ def _inline(figure: Figure, name: str, title: str) -> str:
         element.tag = _bare(element.tag)
         own = {_bare(key): value for key, value in element.attrib.items()}
         element.attrib.clear()
-        element.attrib.update({key: _tidy(value, name) for key, value in own.items() if key != "id"})
+        plain = {key: value for key, value in own.items() if key != "id" and not value.startswith("rotate(-0 ")}
+        element.attrib.update({key: _tidy(value, name) for key, value in plain.items()})
         if own.get("id") in used:
             element.set("id", f"{name}-{own['id']}")
     result = ElementTree.Element("svg", {"viewBox": drawing.attrib["viewBox"], "role": "img", "aria-label": title})
@@ -232,5 +326,6 @@ def _bare(qualified: str) -> str:
 def _tidy(value: str, name: str) -> str:
     value = LINK.sub(lambda found: found[0].replace("#", f"#{name}-"), value)
     value = re.sub("#0102f([0-9a-f])", lambda found: colour(int(found[1], 16)), value).replace(INK, "currentColor")
+    value = value.replace(GROUND, "var(--page)")
     value = re.sub(r"font-family:[^;]*;? ?", "", value)
     return re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", value)

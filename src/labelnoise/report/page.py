@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from labelnoise.files import write
 from labelnoise.metrics import binned_ece, matrix_error, shares
 from labelnoise.report import figures
-from labelnoise.report.figures import Curve, Floats
+from labelnoise.report.figures import Curve, Floats, Plane
 from labelnoise.report.summary import Row, Summary, significant, summary_of, trials_of
 from labelnoise.report.tables import MEANING, count, head, spread
 from labelnoise.results.select import TEST, NoisyValidation
@@ -23,6 +23,7 @@ UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # a name may hold 
 MOST_COUNTED = 20  # classes up to which their rows are counted one by one
 MOST_CALIBRATED = 8  # methods up to which all have a reliability diagram
 CONFUSED = 10  # pairs of classes in the list of the most confused
+PLANE = ("probs", "frame", "points", "given", "wrong")  # details of runs whose inputs are two numbers
 TRAINING = {  # what is shown of the training part where the truth is known
     "train/clean_accuracy": "right labels: predicted as labelled",
     "train/wrong_accuracy_given": "wrong labels: memorised",
@@ -80,6 +81,7 @@ def page(store: Store) -> str:
         legend=_legend([row.label for row in rows]),
         curves=_curves(rows, summary),
         training=_training(rows),
+        regions=_regions(rows, names),
         matrices=_matrices(summary.best, rows, names),
         calibration=_calibration(summary.best, rows),
         confusion=_confusion(summary.best, names),
@@ -215,6 +217,23 @@ def _training(rows: Sequence[Row]) -> dict[str, Any]:
         title = f"{row.label}, share of rows by epoch: {'; '.join(meaning.values())}"
         panels.append(Panel(figures.curves(f"train{place}", title, drawn, small=True), row.label))
     return {"known": known, "panels": panels, "legend": _legend(list(meaning.values()))}
+
+
+def _regions(rows: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
+    # of the first seed: the mean of several boundaries would be that of none
+    panels, wrong = [], False
+    for place, row in enumerate(rows):
+        run = row.finished[0]
+        found = {name: run.details[f"plane_{name}"].numpy() for name in PLANE if f"plane_{name}" in run.details}
+        if len(found) == len(PLANE):
+            caption = f"{row.label}, seed {run.config['seed']}"
+            title = f"Decision regions of {caption}, with training points by given label"
+            panels.append(Panel(figures.regions(f"plane{place}", title, Plane(**found)), caption))
+            wrong |= bool(found["wrong"].any())
+    key = [(figures.sign(f"sign{index}", index), f"labelled {name}") for index, name in enumerate(names) if panels]
+    if wrong:
+        key.append((figures.sign("hollow", 0, hollow=True), "hollow, in any colour: labelled wrongly"))
+    return {"panels": panels, "key": key}
 
 
 def _matrices(best: Row | None, rows: Sequence[Row], names: Sequence[str]) -> list[Panel]:

@@ -18,6 +18,7 @@ FEW = 200  # rows of noisy validation below which its choice is a weak one
 REFERENCE = {
     "known": "true labels",
     "added": "the file's own labels, before noise was added",
+    "verified": "verified labels of the test part",
     "unknown": "given labels",
 }
 CAUTION = (

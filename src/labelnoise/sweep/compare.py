@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,16 +11,17 @@ import torch
 from labelnoise.config import Job, Named, RunConfig, digest, essential
 from labelnoise.data import augment
 from labelnoise.data.dataset import Builder, Dataset
-from labelnoise.data.split import absent
+from labelnoise.data.loader import check_every_class
+from labelnoise.data.split import absent, learnable
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.phases import phases
 from labelnoise.methods.base import METHODS, build, hyper_fields
 from labelnoise.nets.base import resolved
-from labelnoise.noise.apply import parse
+from labelnoise.noise.apply import Noise
 from labelnoise.results.select import NoisyValidation
 from labelnoise.results.store import Store
 from labelnoise.sweep.plan import comparison, plan_packs, set_by_rate, told
-from labelnoise.sweep.run import Display, Workplace, failure, prepare, run_pack, specify
+from labelnoise.sweep.run import Display, Workplace, failure, noise_for, prepare, run_pack, specify
 from labelnoise.sweep.space import trials
 
 
@@ -79,21 +79,22 @@ def _open(method: Named, full: Named) -> Named:
 
 def _base(job: Job, dataset: Dataset) -> tuple[RunConfig, float | None]:
     # What all runs share, the matrix behind the noise's name included, and the share of wrong labels it aims at.
-    T = parse(job.noise, len(dataset.classes), job.data.source).T
-    prior = torch.bincount(dataset.y_given, minlength=len(dataset.classes)).double() / len(dataset)
-    rate = round(T.rate(prior), 6)
-    own = job.data.fingerprint != ""  # built-in data have right labels before noise is added; of others nobody knows
+    noise = noise_for(job.noise, job.data, dataset)
     net = Named(job.net.name, resolved(job.net.name, job.net.settings))
-    base = RunConfig(data=job.data, noise=_canonical(job.noise), net=net, train=job.train, split=job.split)
-    return replace(base, transition=digest(T.probs.tolist())), rate if rate or not own else None
+    base = RunConfig(data=job.data, noise=noise.definition, net=net, train=job.train, split=job.split)
+    mark = "" if noise.T is None else digest(noise.T.probs.tolist())
+    return replace(base, transition=mark), _rate(job, dataset, noise)
 
 
-def _canonical(noise: str) -> str:
-    # so that symmetric:0.2 and symmetric:0.20 are one noise
-    kind, _, argument = noise.strip().partition(":")
-    with suppress(ValueError):
-        return f"{kind}:{float(argument):g}"
-    return noise.strip()
+def _rate(job: Job, dataset: Dataset, noise: Noise) -> float | None:
+    # Of built-in data it is known how many labels are wrong before noise is added; of others nobody knows.
+    rows = learnable(dataset)
+    if job.data.fingerprint or dataset.y_true is None:
+        return round(noise.expected_rate(dataset, rows), 6) if noise.rate else None
+    before = (dataset.y_given[rows] != dataset.y_true[rows]).double().mean().item()
+    if before and noise.rate:
+        return None  # noise upon noise may also mend labels
+    return round(before or noise.expected_rate(dataset, rows), 6)
 
 
 def _check(configs: Sequence[RunConfig], make: Builder, noise_rate: float | None) -> dict[str, Any]:
@@ -103,8 +104,9 @@ def _check(configs: Sequence[RunConfig], make: Builder, noise_rate: float | None
     specify(configs[0], task).net(2)
     for pack in plan_packs(configs):
         phases(pack.methods[0], configs[0].train.epochs)
+    if configs[0].train.balanced:
+        check_every_class([task])
     dataset, before = task.dataset, make(configs[0].seed)
-    truth = "unknown" if dataset.y_true is None else "added" if before.y_true is None else "known"
     return {
         "name": dataset.name,
         "rows": len(dataset),
@@ -112,9 +114,18 @@ def _check(configs: Sequence[RunConfig], make: Builder, noise_rate: float | None
         "classes": dataset.classes,
         "parts": {part: len(rows) for part, rows in task.splits._asdict().items()},
         "notes": [*dataset.notes, *absent(before, task.splits)],
-        "truth": truth,
+        "truth": _truth(before, dataset, own=configs[0].data.fingerprint != ""),
         "told_rate": noise_rate,
     }
+
+
+def _truth(before: Dataset, dataset: Dataset, *, own: bool) -> str:
+    # what the test part is compared with
+    if before.y_true is not None:
+        return "known"
+    if not own and before.test is not None:
+        return "verified"
+    return "unknown" if dataset.y_true is None else "added"
 
 
 def _headline(job: Job, facts: dict[str, Any]) -> str:
@@ -130,9 +141,11 @@ def _headline(job: Job, facts: dict[str, Any]) -> str:
 
 def _remarks(job: Job, dataset: Dataset, noise_rate: float | None) -> list[str]:
     # What a person should know before the figures come.
-    T = parse(job.noise, len(dataset.classes), job.data.source).T.probs
+    noise = noise_for(job.noise, job.data, dataset)
     remarks = []
-    if (T.diagonal() < T.max(1).values).any():
+    if noise.definition.startswith("instance:") and len(dataset.classes) == 2:
+        remarks.append("with two classes instance noise does not depend on the input; score does")
+    if noise.T is not None and (noise.T.probs.diagonal() < noise.T.probs.max(1).values).any():
         remarks.append(f"noise {job.noise!r} makes a wrong label likelier than the right one for some class")
     for method in job.methods if noise_rate is None and not job.search.trials else ():
         remarks += [
@@ -184,5 +197,6 @@ def _common(base: RunConfig) -> dict[str, Any]:
 
 
 def _folder(base: RunConfig) -> Path:
-    noise = "" if base.noise == "none" else "-" + base.noise.replace(":", "-").replace("/", "_")
-    return Path("runs") / f"{Path(base.data.source).stem or 'data'}{noise}-{digest(essential(_common(base)))[:8]}"
+    words = [Path(base.data.source).stem or "data", *([] if base.noise == "none" else [base.noise])]
+    name = "-".join(words).replace(":", "-").replace("/", "_")  # as any file system takes it
+    return Path("runs") / f"{name}-{digest(essential(_common(base)))[:8]}"

@@ -12,22 +12,26 @@ import torch
 
 import labelnoise
 from labelnoise import nets
-from labelnoise.config import RunConfig
-from labelnoise.data.dataset import Builder
-from labelnoise.data.loader import Loader, Task
+from labelnoise.config import Data, RunConfig
+from labelnoise.data.dataset import Builder, Dataset
+from labelnoise.data.loader import Task
 from labelnoise.data.split import split
+from labelnoise.data.stream import make_loader
 from labelnoise.engine import checkpoint
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import details
-from labelnoise.engine.executors import EXECUTORS, Executor, choose, is_small, threads
+from labelnoise.engine.executors import EXECUTORS, Executor, choose, is_small
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.loop import EpochResult, Training
+from labelnoise.engine.plane import plane
 from labelnoise.errors import InputError
-from labelnoise.noise.apply import corrupt, parse
+from labelnoise.noise.apply import Noise, corrupt
+from labelnoise.noise.grammar import parse
 from labelnoise.results.model import Member, save_model
 from labelnoise.results.record import Record
 from labelnoise.results.store import Journal, Store
 from labelnoise.sweep.plan import Pack
+from labelnoise.threads import threads
 from labelnoise.types import DataSpec
 
 
@@ -79,10 +83,15 @@ def find_device(name: str) -> torch.device:
     return device
 
 
+def noise_for(text: str, data: Data, dataset: Dataset) -> Noise:
+    """The noise of this text for a data set; only built-in ones have noise that goes by their name."""
+    return parse(text, len(dataset.classes), "" if data.fingerprint else data.source)
+
+
 def prepare(config: RunConfig, build: Builder) -> Task:
     """The data of one run: split, then corrupted where it is learnt from; the test part stays as it came."""
     dataset = build(config.seed)
-    noise = parse(config.noise, len(dataset.classes), config.data.source)
+    noise = noise_for(config.noise, config.data, dataset)
     splits = split(dataset, config.split, config.seed)
     learnt_from = torch.cat([splits.train, splits.validation])
     return Task(corrupt(dataset, noise, seed=config.seed, rows=learnt_from), splits, config.seed)
@@ -127,7 +136,7 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     spec = specify(config, tasks[0])
     if spec.samples < config.train.batch:
         at.display.say(f"batches of {config.train.batch} shrink to the {spec.samples} training samples there are")
-    loader = Loader(tasks, config.train.augment, at.device)
+    loader = make_loader(tasks, config.train, at.device)
     net, batch = spec.net(spec.classes), config.train.batch
     name = at.executor or choose(net, len(pack.configs), batch, at.device)
     runner: Executor = EXECUTORS[name](pack.methods, spec, loader.seeds, torch.zeros((), device=at.device))
@@ -138,7 +147,6 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     training.resume()
     at.display.begin(config.method.name, len(tasks), config.train.epochs, training.position.epoch)
     journal.begin(training.position.epoch)
-    # Threads on small work gain little, and cost a lot where other processes want the cores too.
     with threads(1 if is_small(net, batch) else torch.get_num_threads()):
         training.run()
         _close(pack, journal, training, tasks)
@@ -151,6 +159,7 @@ def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) 
     # With the weights that noisy validation selects: what reports need, and the pack's model.
     training.executor.restore_best()
     found = details(training.executor, training.loader, training.spec.classes, training.interrupt.check)
+    found |= plane(training.executor, training.loader, training.spec, training.interrupt.check)
     checkpoint.save(journal.details, found, {})
     scores = training.best_score.tolist()
     healthy = {r: Member(pack.configs[r], scores[r]) for r in range(len(tasks)) if r not in training.failed}
