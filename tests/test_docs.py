@@ -15,6 +15,7 @@ from labelnoise.methods import METHODS
 from labelnoise.methods.base import build as build_method
 from labelnoise.nets import NETS
 from labelnoise.nets.base import resolved
+from labelnoise.noise import NOISES, parse
 from labelnoise.testing import CHECKS, find_methods, problem
 
 ROOT = Path(__file__).parents[1]
@@ -61,6 +62,12 @@ def shown_as(output, shown):
     return re.fullmatch(".*?".join(map(re.escape, shown.split("…"))), output, re.DOTALL) is not None
 
 
+def noise_rows():
+    """The rows of the table of all noise models, by notation."""
+    (table,) = (rows for rows in tables(PAGES["docs/noise.md"].read_text()) if rows[0][0] == "notation")
+    return {row[0].strip("`"): row[1:] for row in table[1:]}
+
+
 def anchors(text):
     """What links may name behind a #: headings in small letters, spaces as hyphens, other signs left out."""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
@@ -90,6 +97,16 @@ def test_the_table_of_methods_has_exactly_one_row_per_method():
 def test_no_cell_of_the_table_of_methods_is_empty():
     (rows,) = (rows for rows in tables((ROOT / "docs" / "methods.md").read_text()) if rows[0][0].lower() == "method")
     assert all(len(row) == len(rows[0]) and all(row) for row in rows)
+
+
+def test_the_table_of_noise_models_has_every_kind():
+    assert {notation.split(":")[0] for notation in noise_rows()} == set(NOISES)
+
+
+@pytest.mark.parametrize(("notation", "share"), [(name, row[2]) for name, row in noise_rows().items() if row[2]])
+def test_the_shares_of_wrong_labels_in_the_table_lie_in_their_bands(notation, share):
+    rate = parse(notation, 10, "cifar10").rate
+    assert abs(float(share.removesuffix(" %")) / 100 - rate) <= 4 * (rate * (1 - rate) / 50_000) ** 0.5
 
 
 @pytest.mark.parametrize(("rows", "registry"), registry_tables())
