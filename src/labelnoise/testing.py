@@ -24,7 +24,8 @@ from labelnoise.data.split import split
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.executors import EXECUTORS
 from labelnoise.engine.lanes import Lane
-from labelnoise.engine.loop import EpochResult, Training
+from labelnoise.engine.loop import Training
+from labelnoise.engine.observer import EpochResult
 from labelnoise.engine.phases import Phase
 from labelnoise.engine.step import owner
 from labelnoise.errors import InputError
@@ -76,6 +77,9 @@ class Silent:
         self.steps += 1
         if self.steps == self.leave_after:
             raise KeyboardInterrupt
+
+    def judged(self, epoch: int, share: float) -> None:
+        """Nothing."""
 
     def finished_epoch(self, result: EpochResult) -> None:
         """Keep it."""

@@ -79,6 +79,14 @@ def test_of_a_large_training_part_an_even_share_is_judged(monkeypatch):
         assert measures["test/accuracy_given"][run].item() == pytest.approx(np.mean(all_of_it), abs=1e-12)
 
 
+def test_progress_goes_by_rows_and_ends_at_one(monkeypatch):
+    monkeypatch.setattr(module, "ROWS", 10)
+    runner, loader, *_ = scene()
+    heard = []
+    evaluate(runner, loader, progress=heard.append)
+    assert heard == pytest.approx([10 / 50, 20 / 50, 23 / 50, 33 / 50, 35 / 50, 45 / 50, 1.0])
+
+
 def test_the_score_compares_predictions_of_given_labels_on_noisy_validation():
     runner, loader, data, parts = scene()
     score = evaluate(runner, loader)["validation/score"]

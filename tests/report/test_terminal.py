@@ -17,6 +17,7 @@ def shown(*, terminal=False, quiet=False, done=0):
         for epoch in range(done, 4):
             for step in range(4):
                 display.tick(epoch, step, 4)
+            display.judge(epoch, 1.0)
         display.say("a note in [brackets] that is longer than the terminal is wide, by far, it seems")
         display.warn("a warning")
         display.end(4)
@@ -40,12 +41,36 @@ def test_a_pack_that_goes_on_says_where_and_counts_only_what_it_does():
 
 
 def test_piped_long_work_shows_now_and_then_how_much_is_left(monkeypatch):
-    clock = iter([100.0, *(100.0 + 20 * step for step in range(1, 17)), 420.0])
+    clock = iter([100.0, *(100.0 + 20 * event for event in range(1, 21)), 520.0])
     monkeypatch.setattr(terminal.time, "perf_counter", lambda: next(clock))
     lines = [line for line in shown()[0].splitlines() if " left" in line]
-    assert lines[0] == "1/2 co_teaching × 3: epoch 1 of 4, about 5 min left"  # 2 of 16 steps took 40 s
+    assert lines[0] == "1/2 co_teaching × 3: epoch 1 of 4, about 6 min left"  # half of the steps took 40 s
     assert lines[-1] == "1/2 co_teaching × 3: epoch 4 of 4, about 0.0 s left"
-    assert len(lines) == 8
+    assert len(lines) == 10
+
+
+def test_evaluation_counts_as_a_quarter_of_an_epoch(monkeypatch):
+    clock = iter([0.0, 75.0, 90.0, 130.0])
+    monkeypatch.setattr(terminal.time, "perf_counter", lambda: next(clock))
+    text = StringIO()
+    display = Terminal(Console(file=text, width=80))
+    display.expect(1)
+    display.begin("ce", 1, 2, 0)
+    display.tick(0, 9, 10)
+    display.judge(0, 0.6)
+    display.judge(0, 1.0)
+    assert [line.split("about ")[1] for line in text.getvalue().splitlines()] == ["2 min left", "2 min left"]
+
+
+def test_a_bar_moves_within_an_epoch():
+    display = Terminal(Console(file=StringIO(), force_terminal=True))
+    with display:
+        display.expect(1)
+        display.begin("ce", 1, 2, 0)
+        display.tick(0, 1, 4)
+        assert display.bars.tasks[0].completed == 0.375
+        display.judge(1, 0.5)
+        assert display.bars.tasks[0].completed == 1.875
 
 
 def test_on_a_terminal_it_shows_a_bar_and_the_note():

@@ -46,6 +46,9 @@ class Heard:
     def tick(self, epoch, step, steps):
         self.ticks += 1
 
+    def judge(self, epoch, share):
+        pass
+
     def end(self, epochs):
         self.ended += 1
 

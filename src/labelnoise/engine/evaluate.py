@@ -14,10 +14,13 @@ NUMBERS = {"cpu": 2**20, "cuda": 2**26}  # of inputs at once, over all runs: a s
 MOST_LEARNT = 100_000  # rows of the training part that are judged after an epoch, evenly spread
 BINS = 15  # of confidence
 Pause = Callable[[], None]
+Progress = Callable[[float], None]  # the share that is done
 
 
-def evaluate(executor: Executor, loader: Loader, pause: Pause = lambda: None) -> dict[str, Tensor]:
-    """Measures by name, each (R,) and still on the device; `pause` is called between chunks.
+def evaluate(
+    executor: Executor, loader: Loader, pause: Pause = lambda: None, progress: Progress = lambda _: None
+) -> dict[str, Tensor]:
+    """Measures by name, each (R,) and still on the device; `pause` and `progress` are called between chunks.
 
     `validation/score` is the accuracy of the *given* labels' predictions on noisy validation: what selects a model.
     Where the truth is known, training rows are judged apart: `clean_accuracy` of those with a right label; of those
@@ -26,9 +29,11 @@ def evaluate(executor: Executor, loader: Loader, pause: Pause = lambda: None) ->
     Rows that belong to none of the classes (true label -1) have wrong labels, and none that could be predicted.
     """
     measures: dict[str, Tensor] = {}
-    for part in PARTS:
+    strides = {part: -(-loader.samples // MOST_LEARNT) if part == "train" else 1 for part in PARTS}
+    judged = {part: loader.parts[part].every(stride) for part, stride in strides.items()}
+    rows, done = sum(part.rows.shape[1] for part in judged.values()), 0
+    for part, stride in strides.items():
         sums: dict[str, Tensor] = {}
-        stride = -(-loader.samples // MOST_LEARNT) if part == "train" else 1
         for chunk in loader.chunks(part, _rows(loader), stride):
             log_probs = executor.log_probs(chunk.x)
             found = _compare(log_probs, chunk)
@@ -38,7 +43,9 @@ def evaluate(executor: Executor, loader: Loader, pause: Pause = lambda: None) ->
                 found["score"] = _count(executor.log_probs(chunk.x, noisy=True).argmax(-1) == chunk.y_given)
             sums = {name: sums.get(name, 0) + value for name, value in found.items()}
             pause()
-        measures |= {f"{part}/{name}": value for name, value in _shares(sums, loader.parts[part].every(stride)).items()}
+            done += chunk.y_given.shape[1]
+            progress(done / rows)
+        measures |= {f"{part}/{name}": value for name, value in _shares(sums, judged[part]).items()}
     return measures
 
 

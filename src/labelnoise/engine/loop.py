@@ -1,9 +1,9 @@
 """The loop: stages, epochs, steps; it knows no method or executor by name, and no step waits for the device."""
 
 import time
-from dataclasses import dataclass
+from functools import partial
 from math import isnan
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import evaluate, training_probs
 from labelnoise.engine.executors import Executor
 from labelnoise.engine.interrupt import Interrupt
+from labelnoise.engine.observer import EpochResult, Observer
 from labelnoise.engine.optim import factor
 from labelnoise.engine.phases import Phase, phases
 from labelnoise.engine.step import Clock, Tensors
@@ -28,26 +29,6 @@ class Position(NamedTuple):
     phase: int = 0
     epoch: int = 0
     step: int = 0
-
-
-@dataclass(frozen=True)
-class EpochResult:
-    """What one epoch gave: measures of the runs that are still healthy, and where others failed."""
-
-    stage: str
-    epoch: int
-    measures: dict[int, dict[str, float]]  # by run
-    failed: dict[int, int]  # run -> step of this epoch at which its loss was no longer finite
-
-
-class Observer(Protocol):
-    """Who wants to know how a training goes."""
-
-    def stepped(self, epoch: int, step: int, steps: int) -> None:
-        """A step is done."""
-
-    def finished_epoch(self, result: EpochResult) -> None:
-        """An epoch is done and evaluated."""
 
 
 class Training:
@@ -164,7 +145,8 @@ class Training:
     def _finish_epoch(self, phase: Phase, steps: int) -> None:
         epoch = self.position.epoch
         measures = {f"train/{name}": total / steps for name, total in self.meter.items()}
-        measures |= evaluate(self.executor, self.loader, self._pause)
+        judged = partial(self.observer.judged, epoch)
+        measures |= evaluate(self.executor, self.loader, self._pause, judged)
         self._mark(measures["train/nll_given"].isnan(), steps - 1)  # the last update may have been the fatal one
         if phase.stage.carry == "best" or phase is self.phases[-1]:
             self.executor.keep_best(measures["validation/score"] > self.best_score)

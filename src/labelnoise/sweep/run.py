@@ -22,7 +22,8 @@ from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import details
 from labelnoise.engine.executors import EXECUTORS, Executor, choose, is_small
 from labelnoise.engine.interrupt import Interrupt
-from labelnoise.engine.loop import EpochResult, Training
+from labelnoise.engine.loop import Training
+from labelnoise.engine.observer import EpochResult
 from labelnoise.engine.plane import plane
 from labelnoise.errors import InputError
 from labelnoise.noise.apply import Noise, corrupt
@@ -46,6 +47,9 @@ class Display:
 
     def tick(self, epoch: int, step: int, steps: int) -> None:
         """A step is done."""
+
+    def judge(self, epoch: int, share: float) -> None:
+        """So much of an epoch's evaluation is done."""
 
     def end(self, epochs: int) -> None:
         """The pack is done after so many epochs."""
@@ -116,6 +120,7 @@ class _Writer:
     def __init__(self, pack: Pack, journal: Journal, display: Display) -> None:
         self.pack, self.journal, self.display = pack, journal, display
         self.stepped: Callable[[int, int, int], None] = display.tick
+        self.judged: Callable[[int, float], None] = display.judge
 
     def finished_epoch(self, result: EpochResult) -> None:
         configs = self.pack.configs
