@@ -159,6 +159,9 @@ class _Reader:
         turn = self.turn
         with self.place():
             answers = iter(self.source)
+        if turn == 1:
+            # After torch, which would wait five seconds for each worker in the end: who asks last is served first.
+            atexit.register(_dismiss, self.source)
         while True:
             if turn != self.turn:
                 raise RuntimeError("another iteration over streamed images has begun; finish one before the next")
@@ -180,9 +183,7 @@ class _Reader:
 
 @cache  # one set of workers for all packs of a process
 def _reader(size: int, resize: int, workers: int, device: torch.device) -> _Reader:
-    reader = _Reader(_Answers(size, resize), workers, device)
-    atexit.register(_dismiss, reader.source)
-    return reader
+    return _Reader(_Answers(size, resize), workers, device)
 
 
 def _dismiss(source: DataLoader[Any]) -> None:
