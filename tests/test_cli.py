@@ -120,12 +120,15 @@ def records(out):
         (["--noise", "symetric:0.4"], "unknown noise 'symetric'; did you mean 'symmetric'?"),
         (["--noise", "asymmetric:0.4:dmi"], "asymmetric noise for gaussians has no map 'dmi', only first"),
         (["--noise", "score:0.6"], "a noise rate must be at least 0 and below 0.5, not 0.6"),
-        (["--noise", "matrix:matrices/rectangle.csv"], "row 1 of the noise matrix in matrices/rectangle.csv has 3"),
+        (
+            ["--noise", "matrix:matrices/rectangle.csv"],
+            "the noise matrix in matrices/rectangle.csv cannot be used: row 1 has 3 entries, not 2",
+        ),
         (["--noise", "matrix:matrices/negative.csv"], "T[0, 1] is -0.1; every entry must be a probability"),
         (["--noise", "matrix:matrices/sums.csv"], "row 1 of T sums to 0.9"),
-        (["--noise", "matrix:matrices/words.csv"], "line 1 of the noise matrix in matrices/words.csv"),
+        (["--noise", "matrix:matrices/words.csv"], "the noise matrix in matrices/words.csv cannot be used: line 1"),
         (["--noise", "matrix:matrices/three.csv"], "is for 3 classes, but the data have 2"),
-        (["--noise", "matrix:missing.csv"], "the noise matrix missing.csv cannot be read"),
+        (["--noise", "matrix:missing.csv"], "the noise matrix in missing.csv cannot be used: the file cannot be read"),
         (
             ["--methods", "forward", "--epochs", "1"],
             "epochs is 1, but each of the 2 stages of 'forward' needs one; give more",

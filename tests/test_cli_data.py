@@ -143,9 +143,8 @@ def test_data_with_noise_are_saved_with_what_is_known_of_it(tmp_path):
     dataset, found = load_corrupted(tmp_path / "noisy.npz")
     assert (found.definition, found.seed) == ("instance:0.45:raw", 3)
     rate = 100 * dataset.noise_rate
-    assert (
-        result.output == f"instance:0.45:raw, seed 3: {rate:.2f} % of labels are wrong, 45.00 % expected\nnoisy.npz\n"
-    )
+    said = f"instance:0.45:raw, seed 3: 45.00 % of labels were expected to change; {rate:.2f} % are wrong"
+    assert result.output.splitlines() == [said, "noisy.npz"]
 
 
 def test_saved_data_with_noise_are_described_and_trained_on(tmp_path):
@@ -161,7 +160,15 @@ def test_saved_data_with_noise_are_described_and_trained_on(tmp_path):
 def test_ones_own_data_get_noise_too(tmp_path):
     (tmp_path / "mine.csv").write_text("a,kind\n" + "1.5,cat\n2.5,dog\n" * 50)
     result = typed("corrupt", "mine.csv", "--label-column", "kind", "--noise", "pair:0.2:exact", "--out", "noisy.npz")
-    assert "20.00 % of labels are wrong, 20.00 % expected" in result.output
+    assert "20.00 % of labels were expected to change; 20.00 % are wrong\n" in result.output
+
+
+def test_noise_upon_noise_and_odd_noise_are_said(tmp_path):
+    typed("corrupt", "moon", "--noise", "score:0.3", "--out", "once.npz")
+    said = typed("corrupt", "once.npz", "--noise", "instance:0.1", "--out", "twice.npz").output.splitlines()
+    assert said[0] == "with two classes instance noise does not depend on the input; score does"
+    rate = 100 * load_corrupted(tmp_path / "once.npz")[1].realised_rate
+    assert said[1].endswith(f"% are wrong, {rate:.2f} % were before")
 
 
 @pytest.mark.parametrize("there", ["noisy.npz", "noisy.json"])
@@ -170,7 +177,7 @@ def test_saved_data_do_not_replace_a_file(tmp_path, there):
     words = ["corrupt", "digits", "--noise", "pair:0.2", "--out", "noisy.npz"]
     refused = typed(*words)
     assert refused.exit_code == 2
-    assert f"{there} exists; choose another --out, or --force to replace it" in refused.output
+    assert f"{there} exists; choose another name, or replace it with force" in refused.output
     assert (tmp_path / there).read_text() == "precious"
     assert typed(*words, "--force").exit_code == 0
     assert load_corrupted(tmp_path / "noisy.npz")[1].seed == 0

@@ -100,15 +100,16 @@ def corrupt(source: str, *, noise: str, seed: int, out: Path, force: bool, **opt
     """
     from labelnoise.noise import load_corrupted, parse, save_corrupted
 
-    for path in (out, out.with_suffix(".json")):
-        if path.exists() and not force:
-            raise InputError(f"{path} exists; choose another --out, or --force to replace it")
     dataset, name = _dataset(source, options)
-    save_corrupted(dataset, parse(noise, len(dataset.classes), name), out, seed=seed)
+    wanted = parse(noise, len(dataset.classes), name)
+    for remark in wanted.remarks(len(dataset.classes)):
+        click.echo(remark)
+    save_corrupted(dataset, wanted, out, seed=seed, force=force)
     _, found = load_corrupted(out)
+    before = f", {100 * found.rate_before:.2f} % were before" if found.rate_before else ""
     click.echo(
-        f"{found.definition}, seed {seed}: {100 * found.realised_rate:.2f} % of labels are wrong, "
-        f"{100 * found.nominal_rate:.2f} % expected"
+        f"{found.definition}, seed {seed}: {100 * found.nominal_rate:.2f} % of labels were expected to change; "
+        f"{100 * found.realised_rate:.2f} % are wrong{before}"
     )
     click.echo(str(out))
 

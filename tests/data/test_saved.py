@@ -50,7 +50,7 @@ def test_what_is_not_there_stays_away(tmp_path, changes):
 
 def test_arrays_are_open_to_numpy_alone(path):
     with np.load(path, allow_pickle=False) as file:
-        assert set(file.files) == {"x", "y", "y_true", "ids", "classes", "test"}
+        assert set(file.files) == {"x", "y", "y_true", "ids", "classes", "test", "json_sha256"}
         assert (file["x"] == X.numpy()).all()
 
 
@@ -72,29 +72,57 @@ def test_an_array_that_has_changed_is_named(path, name):
     arrays[name] = arrays[name].copy()
     arrays[name].flat[0] = "z" if arrays[name].dtype.kind == "U" else arrays[name].flat[0] + 1
     np.savez(path, **arrays)
-    with pytest.raises(InputError, match=f"is not what was saved: {name} hashes otherwise"):
+    with pytest.raises(InputError, match=f"is not what was saved: {name} has changed; restore it"):
         saved.load(path)
 
 
 def test_another_type_of_numbers_is_a_change(path):
     with np.load(path) as file:
         np.savez(path, **(dict(file) | {"y": np.array([0, 1, 1, 0], np.int32)}))
-    with pytest.raises(InputError, match="y hashes otherwise"):
+    with pytest.raises(InputError, match="y has changed"):
         saved.load(path)
 
 
 def test_a_truncated_file_is_refused(path):
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"small\.npz is damaged or does not belong to the \.json beside it"):
+    with pytest.raises(InputError, match=r"small\.npz is damaged or no saved data set; restore it"):
         saved.load(path)
 
 
-@pytest.mark.parametrize("content", [None, "", "{}", '{"format": "other"}'])
-def test_a_missing_or_foreign_json_is_refused(path, content):
-    beside = path.with_suffix(".json")
-    beside.unlink() if content is None else beside.write_text(content)
-    with pytest.raises(InputError, match=r"small\.json says nothing of a saved data set"):
+@pytest.mark.parametrize("reader", [read, saved.load])
+def test_without_its_json_a_saved_data_set_is_not_read(path, reader):
+    path.with_suffix(".json").unlink()
+    with pytest.raises(InputError, match=r"was saved with small\.json, which is not beside it; put it there"):
+        reader(path)
+
+
+@pytest.mark.parametrize("reader", [read, saved.load])
+@pytest.mark.parametrize("content", ["", "{", "{}", '{"format": "other"}'])
+def test_another_json_is_refused(path, content, reader):
+    path.with_suffix(".json").write_text(content)
+    with pytest.raises(InputError, match=r"small\.json is not what was saved with small\.npz; restore it"):
+        reader(path)
+
+
+@pytest.mark.parametrize("name", ["test", "y_true"])
+def test_an_array_that_is_gone_is_missed(path, name):
+    with np.load(path) as file:
+        np.savez(path, **{key: file[key] for key in file.files if key != name})
+    with pytest.raises(InputError, match="has other arrays than were saved in it; restore it"):
         saved.load(path)
+
+
+@pytest.mark.parametrize("there", ["other.npz", "other.json"])
+def test_a_file_that_is_there_stays(tmp_path, there):
+    (tmp_path / there).write_text("precious")
+    with pytest.raises(InputError, match="exists; choose another name, or replace it with force"):
+        saved.save(FULL, tmp_path / "other.npz", {})
+    assert (tmp_path / there).read_text() == "precious"
+
+
+def test_whether_the_truth_is_assumed_comes_back(tmp_path):
+    saved.save(replace(FULL, assumed=True), tmp_path / "other.npz", {})
+    assert saved.load(tmp_path / "other.npz")[0].assumed
 
 
 def test_the_hash_of_labels_is_that_of_their_bytes(path):

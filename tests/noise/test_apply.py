@@ -1,3 +1,4 @@
+import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from labelnoise.noise import (
     symmetric,
     vote,
 )
+from labelnoise.rng import uniforms
 
 DIGITS = load("digits", 0)
 
@@ -125,3 +127,27 @@ def test_the_expected_rate_knows_how_frequent_classes_are():
     assert noise.rate == pytest.approx(0.2)
     assert noise.expected_rate(data, torch.arange(100)) == pytest.approx(0.12)
     assert noise.expected_rate(data, torch.arange(30)) == pytest.approx(0.4)
+
+
+PIXELS = Dataset.from_arrays(
+    (uniforms(1000 * 12, "pixels") * 256).astype(np.uint8).reshape(1000, 3, 2, 2),
+    (uniforms(1000, "labels") * 10).astype(np.int64),
+    classes=tuple("0123456789"),
+)
+FOR_EVER = {
+    "random:0.4": "61890d94f5719217",
+    "symmetric:0.4:exact": "e759ce2a7f352c82",
+    "sparse:high": "18f4fee26c09df98",
+    "uniform:high:stated": "629eea4227ffa3ae",
+    "instance:0.4:centred": "17b403bea35a477d",
+    "annotators:0.4:random": "163819792d9cbe20",
+    "annotators:0.4:worst": "8a2f99e0f42f266d",
+    "open_set:0.4": "0781c995499b8a8f",
+}
+
+
+@pytest.mark.parametrize(("text", "digest"), FOR_EVER.items())
+def test_what_a_seed_draws_is_the_same_for_ever(text, digest):
+    noisy = corrupt(PIXELS, parse(text, 10), seed=0)
+    content = hashlib.sha256(noisy.x.numpy().tobytes() + noisy.y_given.numpy().astype("<i8").tobytes())
+    assert content.hexdigest()[:16] == digest

@@ -65,6 +65,15 @@ def test_a_definition_means_itself():
         assert parse(definition, 10, "mnist").definition == definition
 
 
+def test_foreign_inputs_must_not_be_those_of_the_same_images():
+    with pytest.raises(InputError, match="inputs of cifar10 belong to the classes of cifar10n; name another data set"):
+        parse("open_set:0.2:cifar10", 10, "cifar10n:worst")
+
+
+def test_a_definition_keeps_every_digit_of_a_rate():
+    assert parse("symmetric:0.12345678", 10).definition == "symmetric:0.12345678"
+
+
 def test_label_sets_of_human_annotators_share_the_noise_of_their_data_set():
     T = parse("asymmetric:0.4", 10, "cifar10n:worst").T
     assert torch.equal(T.probs, asymmetric(10, 0.4, CIFAR10_MAP).probs)
@@ -97,6 +106,8 @@ def test_a_noise_matrix_is_read_from_a_file(tmp_path):
         ("score:-1", "a noise rate must be at least 0 and below 0.5, not -1.0"),
         ("score:0.5", "a noise rate must be at least 0 and below 0.5, not 0.5"),
         ("open_set:1", "a noise rate must be at least 0 and below 1, not 1.0"),
+        ("matrix:", "noise 'matrix' needs a file, as in matrix:T.csv"),
+        ("open_set:0.2:moons", "inputs of moons belong to the classes of moons; name another data set"),
         ("uniform", "noise 'uniform' needs low or high, as in uniform:low"),
         ("uniform:middle", "noise 'uniform' has no variant 'middle'; known are high, low"),
         ("sparse:", "noise 'sparse' needs a rate, as in sparse:0.4, not ''"),
@@ -115,12 +126,12 @@ def test_a_bad_text_is_refused_with_a_sentence(text, message):
     [
         (
             "1,0\n0,x\n",
-            "line 2 of the noise matrix in PATH is not a row of numbers: could not convert string to float: 'x'",
+            "the noise matrix in PATH cannot be used: line 2 is not a row of numbers between commas",
         ),
-        ("1,0\n1\n", "row 1 of the noise matrix in PATH has 1 entries, not 2"),
-        ("1,0\n", "row 0 of the noise matrix in PATH has 2 entries, not 1"),
-        ("", "T must be square with at least two classes, not of shape (0,)"),
-        ("1,0\n0.5,0.4\n", "row 1 of T sums to 0.9, not to 1"),
+        ("1,0\n1\n", "the noise matrix in PATH cannot be used: row 1 has 1 entries, not 2"),
+        ("1,0\n", "the noise matrix in PATH cannot be used: row 0 has 2 entries, not 1"),
+        ("", "the noise matrix in PATH cannot be used: T must be square with at least two classes, not of shape (0,)"),
+        ("1,0\n0.5,0.4\n", "the noise matrix in PATH cannot be used: row 1 of T sums to 0.9, not to 1"),
         ("1,0,0\n0,1,0\n0,0,1\n", "the noise matrix in PATH is for 3 classes, but the data have 2"),
     ],
 )
@@ -136,5 +147,7 @@ def test_a_bad_matrix_file_is_refused_with_a_sentence(tmp_path, content, message
 def test_a_matrix_file_that_cannot_be_read_is_named(tmp_path, name):
     (tmp_path / "folder").mkdir()
     (tmp_path / "image.png").write_bytes(b"\x89PNG")
-    with pytest.raises(InputError, match=rf"^the noise matrix .*{name} cannot be read: "):
+    with pytest.raises(
+        InputError, match=rf"^the noise matrix in .*{name} cannot be used: the file .*; name a \.csv file$"
+    ):
         parse(f"matrix:{tmp_path / name}", 2)

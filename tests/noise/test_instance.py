@@ -196,6 +196,16 @@ def test_labels_of_a_seed_are_the_same_for_ever(draw, digest):
     assert hashlib.sha256(given.astype("<i8").tobytes()).hexdigest() == digest
 
 
+@pytest.mark.parametrize("draw", [instance_dependent, score_dependent])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_inputs_that_are_no_numbers_are_refused_with_their_row(draw, bad):
+    x = np.zeros((10, 3))
+    x[7, 1] = bad
+    with pytest.raises(InputError) as error:
+        draw(x, np.arange(10) % 2, 0.2, classes=2, seed=0)
+    assert str(error.value) == "x holds NaN or infinity in row 7; drop the row or fill it in"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -69,6 +69,12 @@ def test_stated_noise_of_cifar100_has_the_rate_that_the_paper_tells(text, rate):
     assert parse(text, 100, "cifar100").T.rate() == pytest.approx(rate)
 
 
+def test_other_data_of_a_hundred_classes_are_not_taken_for_cifar100():
+    assert parse("uniform:high", 100).T.rate() == pytest.approx(0.55)
+    T = np.asarray(parse("sparse:low", 100).T)
+    assert (T[0, 1], T[1, 0], T[98, 99]) == (0.3, 0.1, 0.3)
+
+
 def test_stated_pairs_of_cifar100_are_disjoint_and_not_neighbours():
     T = np.asarray(parse("sparse:high:stated", 100, "cifar100").T)
     off = T - np.diag(np.diag(T))
@@ -135,7 +141,7 @@ def test_superclass_noise_never_leaves_a_superclass():
             "svhn",
             10,
             "asymmetric noise has no class map for svhn, only for two classes and for digits, mnist, cifar10, "
-            "cifar100, fashion_mnist, cifar10n, cifar100n; use pair or matrix",
+            "cifar100, cifar10n, cifar100n; use pair or matrix",
         ),
         (
             "asymmetric:0.3:nearest",
@@ -143,6 +149,14 @@ def test_superclass_noise_never_leaves_a_superclass():
             10,
             "asymmetric noise for cifar10 has no map 'nearest', only patrini, englesson_text, dmi",
         ),
+        (
+            "asymmetric:0.3:patrini",
+            "",
+            2,
+            "asymmetric noise for two classes has no map 'patrini', only first",
+        ),
+        ("uniform:high", "cifar100", 100, "on cifar100 the paper has this noise at one level, low, not high; use low"),
+        ("sparse:low", "cifar100n", 100, "on cifar100n the paper has this noise at one level, high, not low; use high"),
         (
             "sparse:low:released",
             "cifar100",

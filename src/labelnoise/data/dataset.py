@@ -34,6 +34,7 @@ class Dataset:
     test: Tensor | None = None  # rows that whoever made the data keeps for the test; None: any may be
     notes: tuple[str, ...] = ()  # what was done to the data while they were read, a sentence each
     encoding: Mapping[str, Any] = field(default_factory=dict)  # how inputs were made, in plain containers
+    assumed: bool = False  # that y_true is right: it is what was given before noise was added
 
     def __post_init__(self) -> None:
         _check_inputs(self.name, self.x)

@@ -38,7 +38,7 @@ def read(source: Any, settings: Data = DEFAULTS, *, y: Any = None, y_true: Any =
 
     A DataFrame may have its labels in a column or in y. `notes` of the result says what was done to the data.
     """
-    if isinstance(source, str | Path) and y is None and y_true is None and saved.is_saved(Path(source)):
+    if isinstance(source, str | Path) and saved.is_saved(Path(source)):
         _check_settings(str(source), settings)
         return saved.load(Path(source))[0]
     return to_dataset(_rows(source, settings, y, y_true))

@@ -1,10 +1,14 @@
-"""A data set in an open file: arrays in an .npz, and beside it a .json that says what they are and how they hash."""
+"""A data set in open files: arrays in an .npz, and beside it a .json that says what they are.
+
+The .json holds the hash of every array, and the .npz that of the .json, so that neither can change unseen.
+"""
 
 import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import torch
@@ -16,36 +20,49 @@ from labelnoise.errors import InputError
 from labelnoise.files import write
 
 FORMAT = "labelnoise data set, version 1"
-ARRAYS = ("x", "y", "y_true", "ids", "classes", "test")
+MARK = "json_sha256"  # the array that binds an .npz to its .json
 
 
-def save(dataset: Dataset, path: Path, facts: Mapping[str, Any]) -> None:
-    """Write a data set with what else is known of it, in plain containers; files that are there are replaced."""
+def save(dataset: Dataset, path: Path, facts: Mapping[str, Any], *, force: bool = False) -> None:
+    """Write a data set with what else is known of it, in plain containers; `force` replaces files that are there."""
     if path.suffix != ".npz":
         raise InputError(f"{path} cannot hold a data set; choose a name that ends in .npz")
+    for there in (path, path.with_suffix(".json")):
+        if there.exists() and not force:
+            raise InputError(f"{there} exists; choose another name, or replace it with force")
     arrays = _arrays(dataset)
     head = {
         "format": FORMAT,
         "name": dataset.name,
         "sha256": {name: _hash(array) for name, array in arrays.items()},
+        "assumed": dataset.assumed,
         "notes": dataset.notes,
         "encoding": dict(dataset.encoding),
     }
-    write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
-    write(path.with_suffix(".json"), json.dumps({**head, **facts}, indent=1) + "\n")
+    text = json.dumps({**head, **facts}, indent=1, allow_nan=False) + "\n"
+    mark = np.array(hashlib.sha256(text.encode()).hexdigest())
+    write(path, lambda file: np.savez(file, allow_pickle=False, **{**arrays, MARK: mark}))
+    write(path.with_suffix(".json"), text)
 
 
 def is_saved(path: Path) -> bool:
     """Whether a path is that of a saved data set."""
-    return path.suffix == ".npz" and _beside(path).get("format") == FORMAT
+    try:
+        with ZipFile(path) as archive:
+            return f"{MARK}.npy" in archive.namelist()
+    except (OSError, BadZipFile):
+        return False
 
 
 def load(path: Path) -> tuple[Dataset, dict[str, Any]]:
-    """A saved data set and what the .json says, once every array is found to be what was saved."""
-    head = _beside(path)
-    if head.get("format") != FORMAT:
-        raise InputError(f"{path.with_suffix('.json')} says nothing of a saved data set; it belongs beside {path}")
-    arrays = _read(path, head)
+    """A saved data set and what its .json says, once both files are found to be what was saved."""
+    arrays = _read(path)
+    head = _head(path, arrays.pop(MARK))
+    if set(arrays) != set(head["sha256"]):
+        raise InputError(f"{path} has other arrays than were saved in it; restore it")
+    for name, array in arrays.items():
+        if _hash(array) != head["sha256"][name]:
+            raise InputError(f"{path} is not what was saved: {name} has changed; restore it")
     y_true, test = (arrays.get(name) for name in ("y_true", "test"))
     dataset = Dataset(
         head["name"],
@@ -57,6 +74,7 @@ def load(path: Path) -> tuple[Dataset, dict[str, Any]]:
         None if test is None else torch.from_numpy(test),
         tuple(head["notes"]),
         head["encoding"],
+        assumed=head["assumed"],
     )
     return dataset, head
 
@@ -69,26 +87,26 @@ def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
     return arrays | {"ids": np.array(dataset.ids), "classes": np.array(dataset.classes)}
 
 
-def _read(path: Path, head: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+def _read(path: Path) -> dict[str, NDArray[Any]]:
     try:
         with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in head["sha256"]}
+            return {name: file[name] for name in {MARK, *file.files}}
     except Exception:  # a damaged file may make numpy and zipfile raise anything
-        raise InputError(f"{path} is damaged or does not belong to the .json beside it; restore it") from None
-    for name, array in arrays.items():
-        if name not in ARRAYS or _hash(array) != head["sha256"][name]:
-            raise InputError(
-                f"{path} is not what was saved: {name} hashes otherwise; restore it and the .json beside it"
-            )
-    return arrays
+        raise InputError(f"{path} is damaged or no saved data set; restore it") from None
 
 
-def _beside(path: Path) -> dict[str, Any]:
+def _head(path: Path, mark: NDArray[Any]) -> dict[str, Any]:
+    beside = path.with_suffix(".json")
     try:
-        head = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return head if isinstance(head, dict) else {}
+        text = beside.read_bytes()
+    except OSError:
+        raise InputError(f"{path} was saved with {beside.name}, which is not beside it; put it there") from None
+    if hashlib.sha256(text).hexdigest() != str(mark):
+        raise InputError(f"{beside} is not what was saved with {path.name}; restore it")
+    head: dict[str, Any] = json.loads(text)
+    if head["format"] != FORMAT:
+        raise InputError(f"{path} has the format {head['format']!r}, which this version does not read")
+    return head
 
 
 def _hash(array: NDArray[Any]) -> str:

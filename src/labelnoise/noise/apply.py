@@ -37,6 +37,15 @@ class Noise:
         counts = torch.bincount(dataset.y_given[rows], minlength=self.T.classes).double()
         return self.T.rate(counts / counts.sum())
 
+    def remarks(self, classes: int) -> list[str]:
+        """What a person should know before such noise is added."""
+        said = []
+        if self.definition.startswith("instance:") and classes == 2:
+            said.append("with two classes instance noise does not depend on the input; score does")
+        if self.T is not None and (self.T.probs.diagonal() < self.T.probs.max(1).values).any():
+            said.append(f"noise {self.definition!r} makes a wrong label likelier than the right one for some class")
+        return said
+
 
 def corrupt(dataset: Dataset, noise: Noise, *, seed: int, rows: Tensor | None = None) -> Dataset:
     """The data set with the given labels of `rows` (None: all) drawn anew; the labels before are the true ones.
@@ -53,8 +62,9 @@ def corrupt(dataset: Dataset, noise: Noise, *, seed: int, rows: Tensor | None = 
     if dataset.noise_rate:
         seed = hashed(seed, "again")  # with the same draws a second flip would undo the first
     chosen = torch.arange(len(dataset)) if rows is None else rows
-    truth = dataset.y_given if dataset.y_true is None else dataset.y_true
-    return noise.draw(replace(dataset, y_true=truth), chosen, seed)
+    if dataset.y_true is None:
+        dataset = replace(dataset, y_true=dataset.y_given, assumed=True)
+    return noise.draw(dataset, chosen, seed)
 
 
 def by_class(definition: str, T: TransitionMatrix, *, exact: bool = False) -> Noise:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from labelnoise.data.dataset import DATASETS
+from labelnoise.data.standard.catalogue import CARDS
 from labelnoise.errors import InputError
 from labelnoise.noise import published
 from labelnoise.noise.annotators import VOTES, Vote
@@ -60,9 +61,8 @@ class Wish:
             raise InputError(f"noise {self.kind!r} has no use for {self.arguments[most]!r}; leave it out")
 
     def named(self, *arguments: object) -> str:
-        """The definition in its one form: numbers short, variants written out."""
-        words = [f"{each:g}" if isinstance(each, float) else str(each) for each in arguments]
-        return ":".join([self.kind, *words, *(["exact"] if self.exact else [])])
+        """The definition in its one form: numbers as Python writes them, variants written out."""
+        return ":".join([self.kind, *map(str, arguments), *(["exact"] if self.exact else [])])
 
 
 Builder = Callable[[Wish], Noise]
@@ -150,6 +150,8 @@ def _score(wish: Wish) -> Noise:
 def _open_set(wish: Wish) -> Noise:
     """open_set:R[:DATA], inputs that belong to no class, scrambled or of another data set."""
     rate, other = wish.rate(), ":".join(wish.arguments[1:])
+    if other and _pictures(other) == _pictures(wish.dataset):
+        raise InputError(f"inputs of {other} belong to the classes of {wish.dataset}; name another data set")
     return by_foreign(wish.named(rate, *([other] if other else [])), rate, DATASETS.get(other) if other else None)
 
 
@@ -165,11 +167,22 @@ def _annotators(wish: Wish) -> Noise:
 @NOISES.register("matrix")
 def _matrix(wish: Wish) -> Noise:
     """matrix:FILE.csv, row i the probabilities of the given labels of class i."""
+    if not any(wish.arguments):
+        raise InputError("noise 'matrix' needs a file, as in matrix:T.csv")
     path = Path(":".join(wish.arguments))  # which may have a drive letter
-    T = TransitionMatrix.from_rows(_read_csv(path))
+    try:
+        T = TransitionMatrix.from_rows(_read_csv(path))
+    except InputError as problem:
+        raise InputError(f"the noise matrix in {path} cannot be used: {problem}") from None
     if T.classes != wish.classes:
         raise InputError(f"the noise matrix in {path} is for {T.classes} classes, but the data have {wish.classes}")
     return by_class(wish.named(path), T, exact=wish.exact)
+
+
+def _pictures(dataset: str) -> str:
+    # whose inputs a data set has
+    name = dataset.partition(":")[0]
+    return CARDS[name].images_of or name if name in CARDS else name
 
 
 def _by_rate(wish: Wish, build: Callable[[int, float], TransitionMatrix]) -> Noise:
@@ -187,24 +200,26 @@ def _published(wish: Wish, build: Callable[[str, int, Level, Source], Transition
     sources: tuple[Source, ...] = ("released", "stated") if known else ("stated", "released")
     source = wish.variant(sources)
     T = build(wish.dataset, wish.classes, level, source)
-    exact = wish.exact or published.drawn_exactly(wish.kind, wish.dataset, level, source)
+    exact = wish.exact or (source == "released" and published.drawn_exactly(wish.kind, wish.dataset))
     return by_class(wish.named(level, source), T, exact=exact)
 
 
 def _read_csv(path: Path) -> list[list[float]]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the noise matrix {path} cannot be read: {error}") from None
-    rows = [_numbers(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    except OSError as problem:
+        raise InputError(f"the file cannot be read ({problem.strerror}); name a .csv file") from None
+    except UnicodeDecodeError:
+        raise InputError("the file is no text; name a .csv file") from None
+    rows = [_numbers(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     for i, row in enumerate(rows):
         if len(row) != len(rows):
-            raise InputError(f"row {i} of the noise matrix in {path} has {len(row)} entries, not {len(rows)}")
+            raise InputError(f"row {i} has {len(row)} entries, not {len(rows)}")
     return rows
 
 
-def _numbers(path: Path, number: int, line: str) -> list[float]:
+def _numbers(number: int, line: str) -> list[float]:
     try:
         return [float(cell) for cell in line.split(",")]
-    except ValueError as error:
-        raise InputError(f"line {number} of the noise matrix in {path} is not a row of numbers: {error}") from None
+    except ValueError:
+        raise InputError(f"line {number} is not a row of numbers between commas") from None

@@ -194,4 +194,7 @@ def _flat(x: Array, rows: int) -> Tensor:
     tensor = x.cpu() if isinstance(x, Tensor) else torch.from_numpy(np.ascontiguousarray(x))
     if tensor.ndim < 2 or len(tensor) != rows:
         raise InputError(f"x must have one row for each of the {rows} labels, not shape {tuple(tensor.shape)}")
-    return tensor.flatten(1)
+    flat = tensor.flatten(1)
+    if flat.is_floating_point() and not (finite := flat.isfinite().all(1)).all():
+        raise InputError(f"x holds NaN or infinity in row {int(finite.int().argmin())}; drop the row or fill it in")
+    return flat

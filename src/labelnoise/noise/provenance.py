@@ -13,50 +13,58 @@ from labelnoise.errors import InputError
 from labelnoise.metrics.matrix import shares
 from labelnoise.noise.apply import Noise, corrupt
 
+Rows = list[list[float]]
+
 
 class Provenance(NamedTuple):
-    """How the given labels of a data set came about."""
+    """How the given labels of a data set came about; rates are of the rows that are not kept for the test."""
 
     definition: str  # of the noise
     seed: int
-    nominal_rate: float  # of wrong labels that the noise aims at, in the rows it may change
-    realised_rate: float  # of wrong labels in these rows
-    T_realised: list[list[float]]  # shares of given labels among the rows of each true class; 0 if it has none
+    rate_before: float | None  # of wrong labels before noise was added; None where the truth was unknown
+    nominal_rate: float  # of labels that the noise is expected to change
+    realised_rate: float  # of wrong labels in the end
+    T: Rows | None  # what labels were drawn by, where noise depends on the class alone
+    T_realised: Rows  # shares of given labels among the rows of each true class; 0 if it has none
 
 
-def save_corrupted(dataset: Dataset, noise: Noise, path: Path | str, *, seed: int) -> Dataset:
+def save_corrupted(dataset: Dataset, noise: Noise, path: Path | str, *, seed: int, force: bool = False) -> Dataset:
     """Corrupt a data set, all but the rows that it keeps for the test, and write the outcome with its provenance.
 
-    Two files come about, an .npz with the arrays x, y, y_true, ids, classes and test, and a .json of the same name.
+    Two files come about, an .npz with the arrays x, y, y_true, ids, classes and test, and a .json of the same name;
+    only with `force` do they replace others.
     """
     rows = learnable(dataset)
     corrupted = corrupt(dataset, noise, seed=seed, rows=rows)
-    facts = _provenance(corrupted, noise, seed, noise.expected_rate(dataset, rows), rows)
-    saved.save(corrupted, Path(path), facts._asdict())
+    facts = Provenance(
+        definition=noise.definition,
+        seed=seed,
+        rate_before=None if dataset.y_true is None else _rate(dataset, rows),
+        nominal_rate=noise.expected_rate(dataset, rows),
+        realised_rate=_rate(corrupted, rows),
+        T=None if noise.T is None else noise.T.probs.tolist(),
+        T_realised=_realised(corrupted, rows),
+    )
+    saved.save(corrupted, Path(path), facts._asdict(), force=force)
     return corrupted
 
 
 def load_corrupted(path: Path | str) -> tuple[Dataset, Provenance]:
     """A corrupted data set and its provenance; where a file is not what was written, an error says so."""
     dataset, head = saved.load(Path(path))
-    try:
-        found = Provenance(*(head[name] for name in Provenance._fields))
-    except KeyError as missing:
-        raise InputError(
-            f"{Path(path).with_suffix('.json')} does not say how labels came about, no {missing}"
-        ) from None
-    if dataset.y_true is None or abs(_rate(dataset, learnable(dataset)) - found.realised_rate) > 1e-12:
-        raise InputError(f"the labels in {path} have another noise rate than beside it; restore both files")
-    return dataset, found
+    if missing := [name for name in Provenance._fields if name not in head]:
+        raise InputError(f"{path} was saved without saying how its labels came about, no {missing[0]}")
+    return dataset, Provenance(*(head[name] for name in Provenance._fields))
 
 
-def _provenance(dataset: Dataset, noise: Noise, seed: int, nominal: float, rows: Tensor) -> Provenance:
+def _realised(dataset: Dataset, rows: Tensor) -> Rows:
     classes = len(dataset.classes)
     true = dataset.y_given[rows] if dataset.y_true is None else dataset.y_true[rows]
     known = true >= 0
     pairs = true[known] * classes + dataset.y_given[rows][known]
-    T = shares(torch.bincount(pairs, minlength=classes**2).reshape(classes, classes)).nan_to_num(0.0)
-    return Provenance(noise.definition, seed, nominal, _rate(dataset, rows), T.tolist())
+    counts = torch.bincount(pairs, minlength=classes**2).reshape(classes, classes)
+    T: Rows = shares(counts).nan_to_num(0.0).tolist()
+    return T
 
 
 def _rate(dataset: Dataset, rows: Tensor) -> float:

@@ -18,8 +18,8 @@ Level = Literal["low", "high"]
 Source = Literal["released", "stated"]
 Map = Mapping[int, int]  # true class -> the class it is mistaken for
 
-# Data sets that share their classes, and so their noise.
-FAMILIES = {"fashion_mnist": "mnist", "cifar10n": "cifar10", "cifar100n": "cifar100"}
+SAME_CLASSES = {"cifar10n": "cifar10", "cifar100n": "cifar100"}
+SAME_FILES = {**SAME_CLASSES, "fashion_mnist": "mnist"}  # one noise was released for both
 
 DIGIT_MAP = {7: 1, 2: 7, 5: 6, 6: 5, 3: 8}  # Patrini et al. 2017
 CIFAR10_MAP = {9: 1, 2: 0, 3: 5, 5: 3, 4: 7}  # truck, bird, cat, dog, deer; Patrini et al. 2017
@@ -64,15 +64,15 @@ CIFAR100_PAIRS = (  # class, class, how often the first is mistaken for the seco
 
 def class_map(dataset: str, classes: int, name: str = "") -> tuple[str, Map]:
     """The map of asymmetric noise for a data set, by default the usual one, with its name."""
-    family = FAMILIES.get(dataset, dataset)
+    family = SAME_CLASSES.get(dataset, dataset)
     maps = MAPS.get(family, FIRST_TO_SECOND if classes == 2 else {})
     if not maps:
         raise InputError(
             f"asymmetric noise has no class map for {dataset or 'these data'}, only for two classes and for "
-            f"{', '.join([*MAPS, *FAMILIES])}; use pair or matrix"
+            f"{', '.join([*MAPS, *SAME_CLASSES])}; use pair or matrix"
         )
     if name and name not in maps:
-        raise InputError(f"asymmetric noise for {dataset} has no map {name!r}, only {', '.join(maps)}")
+        raise InputError(f"asymmetric noise for {dataset or 'two classes'} has no map {name!r}, only {', '.join(maps)}")
     chosen = name or next(iter(maps))
     return chosen, maps[chosen]
 
@@ -80,31 +80,41 @@ def class_map(dataset: str, classes: int, name: str = "") -> tuple[str, Map]:
 def sparse(dataset: str, classes: int, level: Level, source: Source) -> TransitionMatrix:
     """Sparse noise of Wei & Liu 2021; see the module."""
     if source == "stated":
-        forth, back = {"low": (0.3, 0.1), "high": (0.6, 0.2)}[level]
-        return sparse_pairs(classes, forth, back, _random_pairs(classes) if classes == 100 else None)
+        pairs = _random_pairs(classes) if _one_level(dataset, level, "high") else None
+        return sparse_pairs(classes, *{"low": (0.3, 0.1), "high": (0.6, 0.2)}[level], pairs)
     return _released("sparse", dataset, level)()
 
 
 def uniform(dataset: str, classes: int, level: Level, source: Source) -> TransitionMatrix:
     """Uniform noise of Wei & Liu 2021; see the module."""
     if source == "stated":
-        return symmetric(classes, 0.25 if classes == 100 else {"low": 0.2, "high": 0.55}[level])
+        one = _one_level(dataset, level, "low")
+        return symmetric(classes, 0.25 if one else {"low": 0.2, "high": 0.55}[level])
     return _released("uniform", dataset, level)()
 
 
 def is_released(kind: str, dataset: str, level: str) -> bool:
-    """Whether there is a label file of this noise, and how it was drawn."""
-    return (kind, FAMILIES.get(dataset, dataset), level) in RELEASED
+    """Whether there is a label file of this noise."""
+    return (kind, SAME_FILES.get(dataset, dataset), level) in RELEASED
 
 
-def drawn_exactly(kind: str, dataset: str, level: str, source: Source) -> bool:
-    """Whether the released labels have exact counts; the others were drawn row by row."""
-    family = FAMILIES.get(dataset, dataset)
-    return source == "released" and (family == "mnist" or (kind == "uniform" and family == "cifar10"))
+def drawn_exactly(kind: str, dataset: str) -> bool:
+    """Whether released labels have exact counts; the others were drawn row by row."""
+    family = SAME_FILES.get(dataset, dataset)
+    return family == "mnist" or (kind == "uniform" and family == "cifar10")
+
+
+def _one_level(dataset: str, level: Level, only: Level) -> bool:
+    # CIFAR-100 has one level of each noise in the paper
+    if SAME_CLASSES.get(dataset, dataset) != "cifar100":
+        return False
+    if level != only:
+        raise InputError(f"on {dataset} the paper has this noise at one level, {only}, not {level}; use {only}")
+    return True
 
 
 def _released(kind: str, dataset: str, level: str) -> Callable[[], TransitionMatrix]:
-    family = FAMILIES.get(dataset, dataset)
+    family = SAME_FILES.get(dataset, dataset)
     if (kind, family, level) not in RELEASED:
         known = sorted({f"{kind}:{each} of {name}" for what, name, each in RELEASED if what == kind})
         raise InputError(

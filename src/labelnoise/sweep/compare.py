@@ -114,16 +114,16 @@ def _check(configs: Sequence[RunConfig], make: Builder, noise_rate: float | None
         "classes": dataset.classes,
         "parts": {part: len(rows) for part, rows in task.splits._asdict().items()},
         "notes": [*dataset.notes, *absent(before, task.splits)],
-        "truth": _truth(before, dataset, own=configs[0].data.fingerprint != ""),
+        "truth": _truth(dataset, own=configs[0].data.fingerprint != ""),
         "told_rate": noise_rate,
     }
 
 
-def _truth(before: Dataset, dataset: Dataset, *, own: bool) -> str:
+def _truth(dataset: Dataset, *, own: bool) -> str:
     # what the test part is compared with
-    if before.y_true is not None:
+    if dataset.y_true is not None and not dataset.assumed:
         return "known"
-    if not own and before.test is not None:
+    if not own and dataset.test is not None:
         return "verified"
     return "unknown" if dataset.y_true is None else "added"
 
@@ -141,12 +141,7 @@ def _headline(job: Job, facts: dict[str, Any]) -> str:
 
 def _remarks(job: Job, dataset: Dataset, noise_rate: float | None) -> list[str]:
     # What a person should know before the figures come.
-    noise = noise_for(job.noise, job.data, dataset)
-    remarks = []
-    if noise.definition.startswith("instance:") and len(dataset.classes) == 2:
-        remarks.append("with two classes instance noise does not depend on the input; score does")
-    if noise.T is not None and (noise.T.probs.diagonal() < noise.T.probs.max(1).values).any():
-        remarks.append(f"noise {job.noise!r} makes a wrong label likelier than the right one for some class")
+    remarks = noise_for(job.noise, job.data, dataset).remarks(len(dataset.classes))
     for method in job.methods if noise_rate is None and not job.search.trials else ():
         remarks += [
             f"{method.name} goes by the noise rate, which it is not told: "
