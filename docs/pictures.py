@@ -45,10 +45,11 @@ def by_class() -> dict[str, Floats]:
 def by_input(true: int = 3) -> dict[str, Floats]:
     """The probabilities of a few digits of one class, a row for each: what depends on the input has no T."""
     digits = load("digits", 0)
+    pixels = (255 * digits.x).round().byte()  # as images are stored
     some = (digits.y_given == true).nonzero().squeeze(1)[:INPUTS]
     found = {}
     for name, draw in BY_INPUT.items():
-        _, details = draw(digits.x, digits.y_given, 0.4, classes=CLASSES, seed=0, details=True)
+        _, details = draw(pixels, digits.y_given, 0.4, classes=CLASSES, seed=0, details=True)
         found[f"{name}, images of a {true}"] = details.P[some].numpy()
     return found
 

@@ -58,7 +58,7 @@ def test_what_is_not_ready_is_told_how_to_get():
 def test_of_what_is_ready_classes_and_wrong_labels_are_counted():
     output = typed("info", "cifar10n:worst").output
     assert "rows           5, of which 2 for the test\n" in output
-    assert "classes        3: plane (3), car (2), bird (0)\n" in output
+    assert "classes        3: plane (2), car (1), bird (0)\n" in output
     assert "wrong labels   33.33 % outside the test part\n" in output
     assert "by default     network resnet32, 40 epochs, batches of 64\n" in output
 

@@ -9,8 +9,6 @@ import click
 from labelnoise.errors import InputError
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from labelnoise.data import Dataset
     from labelnoise.data.standard.catalogue import Card
 
@@ -75,7 +73,7 @@ def info(source: str, **options: Any) -> None:
     from labelnoise.data.standard.catalogue import CARDS, find
 
     if source.partition(":")[0] not in CARDS or any(value is not None for value in options.values()):
-        _say(_facts(_dataset(source, options)[0]))
+        _say(_facts(_dataset(source, options)))
         return
     card = find(source)
     _say(_card(card))
@@ -98,10 +96,11 @@ def corrupt(source: str, *, noise: str, seed: int, out: Path, force: bool, **opt
     The .npz file holds inputs, given and true labels, and can be trained on like any other. The .json file tells noise,
     seed, both rates, the realised transition matrix and the hash of every array; what reads the one checks the other.
     """
-    from labelnoise.noise import load_corrupted, parse, save_corrupted
+    from labelnoise.noise import load_corrupted, save_corrupted
+    from labelnoise.noise.corrupt import noise_for
 
-    dataset, name = _dataset(source, options)
-    wanted = parse(noise, len(dataset.classes), name)
+    dataset = _dataset(source, options)
+    wanted = noise_for(dataset, noise)
     for remark in wanted.remarks(len(dataset.classes)):
         click.echo(remark)
     save_corrupted(dataset, wanted, out, seed=seed, force=force)
@@ -138,19 +137,18 @@ def fetch(name: str, force: bool) -> None:
     click.echo(str(download(name, force=force, say=click.echo)))
 
 
-def _dataset(source: str, options: dict[str, Any]) -> "tuple[Dataset, str]":
-    # with the name that noise may go by, which data of one's own have not
+def _dataset(source: str, options: dict[str, Any]) -> "Dataset":
     from labelnoise.config import Data
     from labelnoise.data import is_own, load, read
     from labelnoise.data.standard.catalogue import CARDS
 
     given = {name: value for name, value in options.items() if value is not None}
     if is_own(source) and source.partition(":")[0] not in CARDS:
-        return read(source, Data(source=source, **given)), ""
+        return read(source, Data(source=source, **given))
     if given:
         option = next(iter(given)).replace("_", "-")
         raise InputError(f"--{option} is for data of one's own, which {source!r} is not; leave it out")
-    return load(source, 0), source
+    return load(source, 0)
 
 
 def _say(lines: Iterator[tuple[str, str]]) -> None:
@@ -188,7 +186,6 @@ def _augmentation(card: "Card") -> str:
 
 def _facts(dataset: "Dataset") -> Iterator[tuple[str, str]]:
     from labelnoise.data.recipe import recipe
-    from labelnoise.data.split import learnable
 
     yield "", dataset.name
     yield (
@@ -197,23 +194,24 @@ def _facts(dataset: "Dataset") -> Iterator[tuple[str, str]]:
     )
     yield "inputs", _times(dataset.shape)
     yield "classes", _classes(dataset)
-    yield "wrong labels", _wrong(dataset, learnable(dataset))
+    yield "wrong labels", _wrong(dataset)
     suited = recipe(dataset.shape, round(len(dataset) * 0.7))
     yield "by default", f"network {suited.net}, {suited.epochs} epochs, batches of {suited.batch}"
     for note in dataset.notes:
         yield "note", note
 
 
-def _wrong(dataset: "Dataset", rows: "Tensor") -> str:
-    if dataset.y_true is None:
+def _wrong(dataset: "Dataset") -> str:
+    if dataset.noise_rate is None:
         return "unknown, for there are no true ones"
-    share = (dataset.y_given[rows] != dataset.y_true[rows]).double().mean().item()
-    return f"{100 * share:.2f} %" + ("" if dataset.test is None else " outside the test part")
+    share = f"{100 * dataset.noise_rate:.2f} %" + ("" if dataset.test is None else " outside the test part")
+    return f"{share}, if the labels before noise were right" if dataset.assumed else share
 
 
 def _classes(dataset: "Dataset") -> str:
-    # with their counts among the given labels
-    counts = dict(zip(dataset.classes, dataset.y_given.bincount(minlength=len(dataset.classes)).tolist(), strict=True))
+    # with their counts among the given labels of the rows to learn from
+    given = dataset.y_given[dataset.learnable].bincount(minlength=len(dataset.classes))
+    counts = dict(zip(dataset.classes, given.tolist(), strict=True))
     if len(counts) <= MOST_LISTED:
         return f"{len(counts)}: " + ", ".join(f"{name} ({count:,})" for name, count in counts.items())
     fewest, most = (extreme(counts, key=lambda name: counts[name]) for extreme in (min, max))

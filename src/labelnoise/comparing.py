@@ -92,7 +92,7 @@ def make_plan(tree: Tree, source: Any = None, y: Any = None, y_true: Any = None)
     defaults = {
         "noise": Job.noise if not own and dataset.noise_rate == 0 else "none",
         "net": {"name": suited.net},
-        "train": {"epochs": suited.epochs, "batch": suited.batch, "augment": {} if own else _augmentation(data)},
+        "train": {"epochs": suited.epochs, "batch": suited.batch, "augment": _augmentation(dataset)},
     }
     job = build(Job, merge(defaults, wishes))
     if own:
@@ -135,8 +135,8 @@ def _built_in(data: Data) -> Builder:
     return builder
 
 
-def _augmentation(data: Data) -> Tree:
-    card = CARDS.get(data.source.partition(":")[0])
+def _augmentation(dataset: Dataset) -> Tree:
+    card = CARDS.get(dataset.known_as.partition(":")[0])
     return asdict(card.augment) if card else {}
 
 

@@ -7,6 +7,7 @@ resumed or not, and nothing of a generator's inside needs to be saved.
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import index
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ Key = int | str
 
 def hashed(*key: Key) -> int:
     """63 bits that depend on every part of the key."""
-    plain = tuple(part if isinstance(part, str) else int(part) for part in key)  # numpy's integers print otherwise
+    plain = tuple(part if isinstance(part, str) else index(part) for part in key)  # numpy's integers print otherwise
     digest = hashlib.blake2b(repr(plain).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
 

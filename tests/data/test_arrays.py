@@ -314,3 +314,12 @@ def test_arrays_of_an_npz_file_that_play_no_part_are_said(tmp_path):
     )
     for name, left in (("a", "weights"), ("b", "y_true")):
         assert f"left out of {tmp_path / name}.npz: '{left}'" in read(tmp_path / f"{name}.npz").notes
+
+
+def test_a_test_part_without_a_training_part_is_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.zeros((4, 2)), y=[0, 1, 0, 1], x_test=np.zeros((2, 2)), y_test=[0, 1])
+    with pytest.raises(InputError) as error:
+        read(tmp_path / "a.npz")
+    assert str(error.value) == (
+        f"{tmp_path / 'a.npz'} has 'x_test' but not all of x_train, y_train, x_test, y_test; rename its arrays"
+    )

@@ -198,3 +198,16 @@ def test_the_fingerprint_of_images_on_disk_is_of_their_paths_and_how_they_are_cu
 def test_some_but_not_all_rows_may_be_kept_for_the_test(rows):
     with pytest.raises(InputError, match=r"of 6 rows are kept for the test; keep some, not all$"):
         replace(GOOD, test=torch.tensor(rows).long())
+
+
+def test_rows_not_kept_for_the_test_can_be_learnt_from():
+    data = Dataset.from_arrays(np.zeros((6, 1)), np.arange(6) % 2)
+    assert data.learnable.tolist() == [0, 1, 2, 3, 4, 5]
+    assert replace(data, test=torch.tensor([1, 4])).learnable.tolist() == [0, 2, 3, 5]
+
+
+def test_the_noise_rate_is_that_of_rows_to_learn_from():
+    y, true = np.array([0, 1, 0, 1]), np.array([1, 1, 0, 1])
+    data = Dataset.from_arrays(np.zeros((4, 1)), y, y_true=true)
+    assert data.noise_rate == 0.25
+    assert replace(data, test=torch.tensor([2, 3])).noise_rate == 0.5

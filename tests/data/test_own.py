@@ -9,6 +9,8 @@ from PIL import Image
 
 from labelnoise.config import Data
 from labelnoise.data import is_own, load, read, read_inputs
+from labelnoise.data.standard.cache import save
+from labelnoise.data.standard.catalogue import CARDS
 from labelnoise.errors import InputError
 
 GREY = Image.new("L", (4, 4))
@@ -398,3 +400,12 @@ def test_a_name_with_a_suffix_is_a_file_even_if_it_is_not_there():
     assert is_own("nope.cvs")
     with pytest.raises(InputError, match=r"^there is no file or folder 'nope\.cvs'$"):
         read("nope.cvs")
+
+
+def test_a_file_of_the_data_root_is_told_its_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("LABELNOISE_DATA", str(tmp_path))
+    pixels = np.zeros((4, 1, 28, 28), np.uint8)
+    path = save(CARDS["mnist"], {"x": (pixels,), "y": (np.arange(4),)}, {"train": 2, "classes": list("abcd")})
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert str(error.value) == f"{path} is a file of the data root; write mnist, or another name that `data list` shows"

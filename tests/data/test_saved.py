@@ -1,6 +1,7 @@
 import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -112,6 +113,11 @@ def test_an_array_that_is_gone_is_missed(path, name):
         saved.load(path)
 
 
+def test_a_file_that_is_not_there_is_named():
+    with pytest.raises(InputError, match=r"there is no file 'nowhere\.npz'"):
+        saved.load(Path("nowhere.npz"))
+
+
 @pytest.mark.parametrize("there", ["other.npz", "other.json"])
 def test_a_file_that_is_there_stays(tmp_path, there):
     (tmp_path / there).write_text("precious")
@@ -120,9 +126,10 @@ def test_a_file_that_is_there_stays(tmp_path, there):
     assert (tmp_path / there).read_text() == "precious"
 
 
-def test_whether_the_truth_is_assumed_comes_back(tmp_path):
-    saved.save(replace(FULL, assumed=True), tmp_path / "other.npz", {})
-    assert saved.load(tmp_path / "other.npz")[0].assumed
+def test_what_is_known_of_truth_and_origin_comes_back(tmp_path):
+    saved.save(replace(FULL, assumed=True, known_as="digits"), tmp_path / "other.npz", {})
+    found, _ = saved.load(tmp_path / "other.npz")
+    assert (found.assumed, found.known_as) == (True, "digits")
 
 
 def test_the_hash_of_labels_is_that_of_their_bytes(path):

@@ -6,7 +6,7 @@ import torch
 
 from labelnoise.config import Split
 from labelnoise.data import Dataset, split
-from labelnoise.data.split import absent, learnable
+from labelnoise.data.split import absent
 from labelnoise.errors import InputError
 
 
@@ -86,12 +86,6 @@ def test_rows_kept_for_the_test_are_the_test_part():
     parts = split(data, Split(0.1, 0.2), 0)
     assert parts.test.tolist() == list(range(40, 60))
     assert table(data, parts).tolist() == [[35, 35], [5, 5], [10, 10]]  # 0.1 / 0.8 of the other 80
-
-
-def test_rows_not_kept_for_the_test_can_be_learnt_from():
-    dataset = Dataset.from_arrays(np.zeros((6, 1)), np.arange(6) % 2)
-    assert learnable(dataset).tolist() == [0, 1, 2, 3, 4, 5]
-    assert learnable(replace(dataset, test=torch.tensor([1, 4]))).tolist() == [0, 2, 3, 5]
 
 
 def test_classes_that_are_not_in_every_part_are_named():

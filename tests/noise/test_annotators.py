@@ -3,6 +3,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 
 from labelnoise.errors import InputError
 from labelnoise.noise import TransitionMatrix, annotate, annotators, symmetric, vote, voted
@@ -64,6 +65,13 @@ def test_votes_keep_to_their_matrix(how):
     for true in range(4):
         shares = np.bincount(given[true == Y], minlength=4) / (N // 4)
         assert (np.abs(shares - probs[true]) <= 4 * np.sqrt(probs[true] * (1 - probs[true]) / (N // 4))).all()
+
+
+def test_tensors_give_the_labels_of_arrays_as_tensors():
+    y, given = torch.from_numpy(Y[:100]), annotate(Y[:100], THREE, seed=0)
+    assert torch.equal(annotate(y, THREE, seed=0), torch.from_numpy(given))
+    voted_on = vote(torch.from_numpy(given), "worst", y_true=y, seed=0)
+    assert voted_on.tolist() == vote(given, "worst", y_true=Y[:100], seed=0).tolist()
 
 
 def test_a_majority_wins_and_a_wrong_label_is_the_worst():

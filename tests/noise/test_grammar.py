@@ -70,6 +70,16 @@ def test_foreign_inputs_must_not_be_those_of_the_same_images():
         parse("open_set:0.2:cifar10", 10, "cifar10n:worst")
 
 
+def test_a_data_set_of_an_unknown_name_is_refused():
+    with pytest.raises(InputError, match="unknown data set 'mnits'; did you mean 'mnist'"):
+        parse("sparse:high", 10, "mnits")
+
+
+def test_published_noise_of_another_number_of_classes_is_refused():
+    with pytest.raises(InputError, match="sparse:high of cifar100 is for 100 classes, but the data have 10"):
+        parse("sparse:high", 10, "cifar100")
+
+
 def test_a_definition_keeps_every_digit_of_a_rate():
     assert parse("symmetric:0.12345678", 10).definition == "symmetric:0.12345678"
 
@@ -102,7 +112,7 @@ def test_a_noise_matrix_is_read_from_a_file(tmp_path):
         ("symmetric:0.4:0.3", "noise 'symmetric' has no use for '0.3'; leave it out"),
         ("instance:0.4:exact", "noise 'instance' cannot be drawn in exact counts; leave out exact"),
         ("instance:0.4:centered", "noise 'instance' has no variant 'centered'; did you mean 'centred'?"),
-        ("instance:1.5", "a noise rate must be at least 0 and below 1, not 1.5"),
+        ("instance:1", "a noise rate must be at least 0 and below 1, not 1.0"),
         ("score:-1", "a noise rate must be at least 0 and below 0.5, not -1.0"),
         ("score:0.5", "a noise rate must be at least 0 and below 0.5, not 0.5"),
         ("open_set:1", "a noise rate must be at least 0 and below 1, not 1.0"),
@@ -110,7 +120,9 @@ def test_a_noise_matrix_is_read_from_a_file(tmp_path):
         ("open_set:0.2:moons", "inputs of moons belong to the classes of moons; name another data set"),
         ("uniform", "noise 'uniform' needs low or high, as in uniform:low"),
         ("uniform:middle", "noise 'uniform' has no variant 'middle'; known are high, low"),
-        ("sparse:", "noise 'sparse' needs a rate, as in sparse:0.4, not ''"),
+        ("sparse", "noise 'sparse' needs low, high or a rate, as in sparse:0.4, not ''"),
+        ("sparse:medium", "noise 'sparse' needs low, high or a rate, as in sparse:0.4, not 'medium'"),
+        ("symmetric:40", "a noise rate must be at least 0 and below 1, not 40.0; write 0.4 for 40 %"),
         ("open_set:0.2:cirles", "unknown data set 'cirles'; did you mean 'circles'?"),
         ("annotators:0.7", "annotators must be at least 2 with a rate from 0 to below 2/3, not 3 with 0.7"),
     ],

@@ -19,6 +19,14 @@ def test_a_share_of_inputs_is_replaced_by_foreign_ones():
         assert bool(replaced[row]) == (coin[row] < 0.3)
 
 
+def test_arrays_come_back_as_arrays():
+    x, replaced = open_set(X.numpy(), 0.3, FOREIGN.numpy(), seed=0)
+    expected, rows = open_set(X, 0.3, FOREIGN, seed=0)
+    assert isinstance(x, np.ndarray)
+    assert (x == expected.numpy()).all()
+    assert (replaced == rows.numpy()).all()
+
+
 def test_open_set_noise_nests_across_rates():
     (low, few), (high, more) = (open_set(X, rate, FOREIGN, seed=0) for rate in (0.2, 0.4))
     assert torch.equal(low[few], high[few])
@@ -49,12 +57,12 @@ def test_scrambled_inputs_are_alike_place_by_place_but_not_as_a_whole():
         (
             0.2,
             torch.zeros(4, 3),
-            "foreign inputs must be like the others, torch.float32 of shape (2,), not torch.float32 of shape (3,)",
+            "foreign inputs must be float32 of shape (2,) as the others are, not float32 of shape (3,)",
         ),
         (
             0.2,
             torch.zeros(4, 2, dtype=torch.uint8),
-            "foreign inputs must be like the others, torch.float32 of shape (2,), not torch.uint8 of shape (2,)",
+            "foreign inputs must be float32 of shape (2,) as the others are, not uint8 of shape (2,)",
         ),
     ],
 )

@@ -37,7 +37,7 @@ def test_piped_it_prints_plain_lines():
 def test_a_pack_that_goes_on_says_where_and_counts_only_what_it_does():
     lines = shown(done=3)[0].splitlines()
     assert lines[0] == "1/2 co_teaching × 3: goes on from epoch 4"
-    assert lines[-1].startswith("1/2 co_teaching × 3: 1 epochs in ")
+    assert lines[-1].startswith("1/2 co_teaching × 3: 1 epoch in ")
 
 
 def test_piped_long_work_shows_now_and_then_how_much_is_left(monkeypatch):

@@ -14,7 +14,7 @@ from labelnoise.data.standard.cache import save
 from labelnoise.data.standard.catalogue import CARDS
 from labelnoise.engine.interrupt import InterruptError
 from labelnoise.errors import InputError
-from labelnoise.noise import NOISES, flip, parse, symmetric
+from labelnoise.noise import NOISES, flip, load_corrupted, parse, save_corrupted, symmetric
 from labelnoise.sweep import compare as module
 from labelnoise.sweep.compare import run_job
 
@@ -118,7 +118,7 @@ def test_the_noise_rate_is_told_to_methods_that_assume_it(tmp_path):
 def test_a_method_that_is_not_told_the_rate_says_so_unless_it_was_set_or_is_searched(tmp_path, change, says):
     own = Data("mine.csv", fingerprint="abc")
     job = replace(JOB, data=own, noise="none", methods=(Named("co_teaching"),), seeds=1)
-    _, heard = compare(replace(job, **change), tmp_path, lambda _: load("gaussians", 0))
+    _, heard = compare(replace(job, **change), tmp_path, lambda _: replace(load("gaussians", 0), known_as=""))
     sentence = (
         "co_teaching goes by the noise rate, which it is not told: forget stays 0.2; "
         "set methods.co_teaching.forget, or use --search"
@@ -128,7 +128,7 @@ def test_a_method_that_is_not_told_the_rate_says_so_unless_it_was_set_or_is_sear
 
 def test_noise_of_rate_zero_tells_nothing_of_data_of_ones_own(tmp_path):
     job = replace(JOB, data=Data("mine.csv", fingerprint="abc"), noise="symmetric:0", methods=(Named("co_teaching"),))
-    compare(replace(job, seeds=1), tmp_path, lambda _: load("gaussians", 0))
+    compare(replace(job, seeds=1), tmp_path, lambda _: replace(load("gaussians", 0), known_as=""))
     (closing,) = tmp_path.glob("co_teaching-*/finished.json")
     assert '"forget": 0.2' in closing.read_text()
 
@@ -398,6 +398,43 @@ def test_noise_that_came_with_the_data_is_told_and_noise_upon_it_is_not(tmp_path
         outcome, _ = compare(replace(job, noise=noise), tmp_path / noise, lambda _: human)
         (run,) = outcome.store.runs().values()
         assert run.config["method"]["settings"]["forget"] == pytest.approx(forget, abs=1e-6)
+
+
+def test_saved_rows_of_a_built_in_set_are_treated_as_these(tmp_path):
+    noisy = save_corrupted(DIGITS, "asymmetric:0.4", tmp_path / "noisy.npz", seed=0)
+    job = replace(
+        JOB, data=Data("noisy.npz", fingerprint="abc"), noise="none", methods=(Named("co_teaching"),), seeds=1
+    )
+    outcome, heard = compare(job, tmp_path / "out", lambda _: load_corrupted(tmp_path / "noisy.npz")[0])
+    (run,) = outcome.store.runs().values()
+    assert run.config["method"]["settings"]["forget"] == pytest.approx(noisy.noise_rate, abs=1e-6)
+    assert "noise asymmetric:0.4:patrini was added with seed 0" in heard.said
+
+
+@pytest.mark.parametrize(
+    ("changes", "own", "truth"),
+    [
+        ({}, False, "known"),
+        ({}, True, "known"),
+        ({"assumed": True}, True, "added"),
+        ({"y_true": None}, True, "unknown"),
+        ({"y_true": None, "test": torch.tensor([0])}, True, "unknown"),
+        ({"y_true": None, "test": torch.tensor([0])}, False, "verified"),
+    ],
+)
+def test_what_the_test_part_is_compared_with(changes, own, truth):
+    assert module._truth(replace(DIGITS, **changes), own=own) == truth
+
+
+def test_rows_of_no_class_are_said(tmp_path):
+    _, heard = compare(replace(JOB, noise="open_set:0.3", seeds=1), tmp_path / "out")
+    (said,) = (sentence for sentence in heard.said if "none of the classes" in sentence)
+    count = int(said.split()[0])
+    assert abs(count / 1400 - 0.3) < 4 * (0.21 / 1400) ** 0.5
+    assert said == (
+        f"{count} training rows belong to none of the classes: their labels count as wrong, "
+        "and no table of true classes has them"
+    )
 
 
 def test_it_is_said_that_instance_noise_of_two_classes_does_not_depend_on_the_input(tmp_path):

@@ -46,6 +46,8 @@ def from_file(path: Path, settings: Data) -> Rows:
     held = {key: _checked(held[key], origin, key) for key in held}
     if all(key in held for key in PARTED):
         return _noted(_parted(path, held, origin), held, PARTED)
+    if loose := [key for key in PARTED if key in held and key.endswith("_test")]:
+        raise InputError(f"{path} has {loose[0]!r} but not all of {', '.join(PARTED)}; rename its arrays")
     for key in ("x", "y"):
         if key not in held:
             known = ", ".join(held) or "nothing"

@@ -34,6 +34,7 @@ class Dataset:
     test: Tensor | None = None  # rows that whoever made the data keeps for the test; None: any may be
     notes: tuple[str, ...] = ()  # what was done to the data while they were read, a sentence each
     encoding: Mapping[str, Any] = field(default_factory=dict)  # how inputs were made, in plain containers
+    known_as: str = ""  # name of the built-in data set that the rows are of
     assumed: bool = False  # that y_true is right: it is what was given before noise was added
 
     def __post_init__(self) -> None:
@@ -80,9 +81,17 @@ class Dataset:
         return tuple(self.x.shape[1:])
 
     @property
+    def learnable(self) -> Tensor:
+        """The rows that are not kept for the test."""
+        rows = torch.arange(len(self))
+        return rows if self.test is None else rows[torch.isin(rows, self.test, invert=True)]
+
+    @property
     def noise_rate(self) -> float | None:
-        """The realised share of wrong labels, or None where the truth is unknown."""
-        return None if self.y_true is None else (self.y_given != self.y_true).double().mean().item()
+        """The realised share of wrong labels among the learnable rows, or None where the truth is unknown."""
+        if self.y_true is None:
+            return None
+        return (self.y_given != self.y_true)[self.learnable].double().mean().item()
 
     @cached_property
     def fingerprint(self) -> str:

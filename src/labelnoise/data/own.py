@@ -12,6 +12,7 @@ from labelnoise.data import arrays, hub, images, saved, table
 from labelnoise.data.dataset import DATASETS, Dataset
 from labelnoise.data.factor import Origin
 from labelnoise.data.rows import Inputs, Rows, to_dataset
+from labelnoise.data.standard import cache
 from labelnoise.errors import InputError
 
 __all__ = ["Inputs", "is_own", "read", "read_inputs"]
@@ -38,6 +39,8 @@ def read(source: Any, settings: Data = DEFAULTS, *, y: Any = None, y_true: Any =
 
     A DataFrame may have its labels in a column or in y. `notes` of the result says what was done to the data.
     """
+    if isinstance(source, str | Path) and (name := cache.name_in(Path(source))):
+        raise InputError(f"{source} is a file of the data root; write {name}, or another name that `data list` shows")
     if isinstance(source, str | Path) and saved.is_saved(Path(source)):
         _check_settings(str(source), settings)
         return saved.load(Path(source))[0]

@@ -35,6 +35,7 @@ def save(dataset: Dataset, path: Path, facts: Mapping[str, Any], *, force: bool 
         "format": FORMAT,
         "name": dataset.name,
         "sha256": {name: _hash(array) for name, array in arrays.items()},
+        "known_as": dataset.known_as,
         "assumed": dataset.assumed,
         "notes": dataset.notes,
         "encoding": dict(dataset.encoding),
@@ -56,6 +57,8 @@ def is_saved(path: Path) -> bool:
 
 def load(path: Path) -> tuple[Dataset, dict[str, Any]]:
     """A saved data set and what its .json says, once both files are found to be what was saved."""
+    if not path.is_file():
+        raise InputError(f"there is no file {str(path)!r}")
     arrays = _read(path)
     head = _head(path, arrays.pop(MARK))
     if set(arrays) != set(head["sha256"]):
@@ -74,6 +77,7 @@ def load(path: Path) -> tuple[Dataset, dict[str, Any]]:
         None if test is None else torch.from_numpy(test),
         tuple(head["notes"]),
         head["encoding"],
+        known_as=head["known_as"],
         assumed=head["assumed"],
     )
     return dataset, head

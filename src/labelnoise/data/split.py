@@ -49,12 +49,6 @@ def split(dataset: Dataset, fractions: Split, seed: int) -> Splits:
     return splits
 
 
-def learnable(dataset: Dataset) -> Tensor:
-    """The rows that whoever made the data does not keep for the test."""
-    rows = torch.arange(len(dataset))
-    return rows if dataset.test is None else rows[torch.isin(rows, dataset.test, invert=True)]
-
-
 def absent(dataset: Dataset, splits: Splits) -> list[str]:
     """A sentence for each class that is in the data but not in every part."""
     counts = {

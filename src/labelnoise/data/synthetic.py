@@ -88,4 +88,5 @@ def _state(seed: int, name: str) -> int:
 
 def _true(name: str, x: Array, y: Array, classes: tuple[str, ...]) -> Dataset:
     encoding = unscaled(x.shape[1:])
-    return Dataset.from_arrays(x, y, y_true=y, classes=classes, name=name, encoding=encoding)
+    made = Dataset.from_arrays(x, y, y_true=y, classes=classes, name=name, encoding=encoding)
+    return replace(made, known_as=name)

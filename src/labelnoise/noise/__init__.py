@@ -1,10 +1,11 @@
 """Label noise: transition matrices, given labels drawn by them or by the inputs, and the notation of noises."""
 
 from labelnoise.noise.annotators import annotate, annotators, vote, voted
-from labelnoise.noise.apply import Noise, corrupt
+from labelnoise.noise.corrupt import corrupt
 from labelnoise.noise.flip import Details, flip
 from labelnoise.noise.grammar import NOISES, parse
 from labelnoise.noise.instance import expected_rate, instance_dependent, score_dependent
+from labelnoise.noise.kinds import Noise
 from labelnoise.noise.matrix import (
     TransitionMatrix,
     asymmetric,

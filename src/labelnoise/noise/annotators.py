@@ -4,9 +4,10 @@ The three ways to make one label of three are those of CIFAR-10N (Wei et al. 202
 """
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, get_args, overload
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -33,28 +34,36 @@ def annotators(classes: int, rate: float, *, number: int = 3, seed: int = 0) -> 
     )
 
 
-def annotate(y: Array, matrices: Sequence[TransitionMatrix], *, seed: int) -> NDArray[np.int64]:
+@overload
+def annotate(y: Tensor, matrices: Sequence[TransitionMatrix], *, seed: int) -> Tensor: ...
+@overload
+def annotate(y: Labels, matrices: Sequence[TransitionMatrix], *, seed: int) -> Labels: ...
+def annotate(y: Array, matrices: Sequence[TransitionMatrix], *, seed: int) -> Array:
     """The labels that annotators give to rows with these true ones, (A, N)."""
-    true = np.asarray(y.cpu() if isinstance(y, Tensor) else y)
-    drawn = [flip(true, T, seed=hashed(seed, "annotate", each)) for each, T in enumerate(matrices)]
-    return np.stack(drawn).astype(np.int64)
+    drawn = [flip(np.asarray(y), T, seed=hashed(seed, "annotate", each)) for each, T in enumerate(matrices)]
+    return torch.from_numpy(np.stack(drawn)) if isinstance(y, Tensor) else np.stack(drawn)
 
 
-def vote(given: NDArray[np.int64], how: Vote, *, y_true: Labels, seed: int) -> NDArray[np.int64]:
+@overload
+def vote(given: Tensor, how: Vote, *, y_true: Tensor, seed: int) -> Tensor: ...
+@overload
+def vote(given: Labels, how: Vote, *, y_true: Labels, seed: int) -> Labels: ...
+def vote(given: Array, how: Vote, *, y_true: Array, seed: int) -> Array:
     """One label out of several, (A, N) to (N,): `random`, any one; `aggregate`, the most frequent; `worst`, a wrong.
 
     Among equals, and where no label is wrong, one is taken at random.
     """
     if how not in VOTES:
         raise InputError(f"labels of annotators are made one by {', '.join(VOTES)}, not by {how!r}")
+    labels = np.asarray(given)
     if how == "aggregate":
-        weight = (given[:, None] == given[None]).sum(0)  # (A, N): how many agree
+        weight = (labels[:, None] == labels[None]).sum(0)  # (A, N): how many agree
     else:
-        weight = (given != y_true).astype(int) if how == "worst" else np.zeros(given.shape, int)
+        weight = (labels != np.asarray(y_true)).astype(int) if how == "worst" else np.zeros(labels.shape, int)
     # Ties are broken by a number of each annotator and row below 1, which no count can outweigh.
-    lot = np.stack([uniforms(given.shape[1], seed, "vote", each) for each in range(len(given))])
-    chosen: NDArray[np.int64] = np.take_along_axis(given, (weight + lot).argmax(0)[None], 0)[0]
-    return chosen
+    lot = np.stack([uniforms(labels.shape[1], seed, "vote", each) for each in range(len(labels))])
+    chosen: Labels = np.take_along_axis(labels, (weight + lot).argmax(0)[None], 0)[0]
+    return torch.from_numpy(chosen) if isinstance(given, Tensor) else chosen
 
 
 def voted(matrices: Sequence[TransitionMatrix], how: Vote) -> TransitionMatrix:

@@ -10,8 +10,8 @@ from labelnoise.data.standard.catalogue import CARDS
 from labelnoise.errors import InputError
 from labelnoise.noise import published
 from labelnoise.noise.annotators import VOTES, Vote
-from labelnoise.noise.apply import Noise, by_annotators, by_class, by_foreign, by_instance, by_score
 from labelnoise.noise.instance import Features
+from labelnoise.noise.kinds import Noise, by_annotators, by_class, by_foreign, by_instance, by_score
 from labelnoise.noise.matrix import (
     TransitionMatrix,
     asymmetric,
@@ -43,7 +43,8 @@ class Wish:
         try:
             return float(first)
         except ValueError:
-            raise InputError(f"noise {self.kind!r} needs a rate, as in {self.kind}:0.4, not {first!r}") from None
+            also = "low, high or " if self.kind == "sparse" else ""
+            raise InputError(f"noise {self.kind!r} needs {also}a rate, as in {self.kind}:0.4, not {first!r}") from None
 
     def variant(self, known: tuple[Choice, ...], place: int = 1) -> Choice:
         """One of a few words at a place, by default the first of them."""
@@ -71,14 +72,17 @@ BY_CLASS = {"symmetric", "random", "pair", "asymmetric", "uniform", "sparse", "m
 
 
 def parse(text: str, classes: int, dataset: str = "") -> Noise:
-    """The noise that a text such as `symmetric:0.4` defines, for a data set of this name with so many classes."""
+    """The noise that a text such as `symmetric:0.4` means for so many classes, or for a built-in data set by name."""
+    name = dataset.partition(":")[0]
+    if name not in (known := {"", *(each.partition(":")[0] for each in DATASETS)}):
+        raise InputError(f"unknown data set {dataset!r}; {nearest(dataset, known - {''})}")
     kind, *arguments = text.strip().split(":")
     build = NOISES.get(kind)
     exact = bool(arguments) and arguments[-1] == "exact"
     if exact and kind not in BY_CLASS:
         raise InputError(f"noise {kind!r} cannot be drawn in exact counts; leave out exact")
     kept = tuple(arguments[:-1] if exact else arguments)
-    return build(Wish(kind, kept, classes, dataset.partition(":")[0], exact))
+    return build(Wish(kind, kept, classes, name, exact))
 
 
 @NOISES.register("none")
@@ -119,7 +123,7 @@ def _asymmetric(wish: Wish) -> Noise:
 @NOISES.register("sparse")
 def _sparse(wish: Wish) -> Noise:
     """sparse:low|high[:released|stated] or sparse:R, classes confused in pairs."""
-    if wish.arguments and wish.arguments[0] not in ("low", "high"):
+    if wish.arguments[:1] not in (("low",), ("high",)):
         return _by_rate(wish, lambda classes, rate: sparse_pairs(classes, rate, rate))
     return _published(wish, published.sparse)
 
@@ -174,9 +178,13 @@ def _matrix(wish: Wish) -> Noise:
         T = TransitionMatrix.from_rows(_read_csv(path))
     except InputError as problem:
         raise InputError(f"the noise matrix in {path} cannot be used: {problem}") from None
+    return by_class(wish.named(path), _fitting(T, wish, f"the noise matrix in {path}"), exact=wish.exact)
+
+
+def _fitting(T: TransitionMatrix, wish: Wish, name: str) -> TransitionMatrix:
     if T.classes != wish.classes:
-        raise InputError(f"the noise matrix in {path} is for {T.classes} classes, but the data have {wish.classes}")
-    return by_class(wish.named(path), T, exact=wish.exact)
+        raise InputError(f"{name} is for {T.classes} classes, but the data have {wish.classes}")
+    return T
 
 
 def _pictures(dataset: str) -> str:
@@ -199,7 +207,7 @@ def _published(wish: Wish, build: Callable[[str, int, Level, Source], Transition
     known = published.is_released(wish.kind, wish.dataset, level)
     sources: tuple[Source, ...] = ("released", "stated") if known else ("stated", "released")
     source = wish.variant(sources)
-    T = build(wish.dataset, wish.classes, level, source)
+    T = _fitting(build(wish.dataset, wish.classes, level, source), wish, f"{wish.kind}:{level} of {wish.dataset}")
     exact = wish.exact or (source == "released" and published.drawn_exactly(wish.kind, wish.dataset))
     return by_class(wish.named(level, source), T, exact=exact)
 

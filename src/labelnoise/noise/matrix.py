@@ -130,7 +130,8 @@ def sparse_pairs(
 def check_rate(rate: float, most: float = 1.0) -> None:
     """Raise where a number cannot be a noise rate."""
     if not 0 <= rate < most:
-        raise InputError(f"a noise rate must be at least 0 and below {most:g}, not {rate}")
+        hint = f"; write {rate / 100:g} for {rate:g} %" if 1 < rate < 100 * most else ""
+        raise InputError(f"a noise rate must be at least 0 and below {most:g}, not {rate}{hint}")
 
 
 def _tensor(matrix: ArrayLike) -> Tensor:

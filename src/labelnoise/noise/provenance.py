@@ -1,5 +1,6 @@
 """Corrupted data sets in files that say how they came about, and that are checked when they are read."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,10 +9,10 @@ from torch import Tensor
 
 from labelnoise.data import saved
 from labelnoise.data.dataset import Dataset
-from labelnoise.data.split import learnable
 from labelnoise.errors import InputError
 from labelnoise.metrics.matrix import shares
-from labelnoise.noise.apply import Noise, corrupt
+from labelnoise.noise.corrupt import corrupt, noise_for
+from labelnoise.noise.kinds import Noise
 
 Rows = list[list[float]]
 
@@ -28,13 +29,15 @@ class Provenance(NamedTuple):
     T_realised: Rows  # shares of given labels among the rows of each true class; 0 if it has none
 
 
-def save_corrupted(dataset: Dataset, noise: Noise, path: Path | str, *, seed: int, force: bool = False) -> Dataset:
+def save_corrupted(
+    dataset: Dataset, noise: Noise | str, path: Path | str, *, seed: int, force: bool = False
+) -> Dataset:
     """Corrupt a data set, all but the rows that it keeps for the test, and write the outcome with its provenance.
 
     Two files come about, an .npz with the arrays x, y, y_true, ids, classes and test, and a .json of the same name;
     only with `force` do they replace others.
     """
-    rows = learnable(dataset)
+    noise, rows = noise_for(dataset, noise), dataset.learnable
     corrupted = corrupt(dataset, noise, seed=seed, rows=rows)
     facts = Provenance(
         definition=noise.definition,
@@ -45,6 +48,8 @@ def save_corrupted(dataset: Dataset, noise: Noise, path: Path | str, *, seed: in
         T=None if noise.T is None else noise.T.probs.tolist(),
         T_realised=_realised(corrupted, rows),
     )
+    said = f"noise {noise.definition} was added with seed {seed}"
+    corrupted = replace(corrupted, notes=(*corrupted.notes, said))
     saved.save(corrupted, Path(path), facts._asdict(), force=force)
     return corrupted
 

@@ -7,6 +7,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from labelnoise.data.rows import counted
 from labelnoise.sweep.run import Display
 
 EVERY_SECONDS = 30.0  # between plain lines
@@ -67,7 +68,8 @@ class Terminal(Display):
     def end(self, epochs: int) -> None:
         """The pack is done after so many epochs."""
         if not self.lively:
-            self.say(f"{self.name}: {epochs - self.done} epochs in {_duration(time.perf_counter() - self.began)}")
+            spent = _duration(time.perf_counter() - self.began)
+            self.say(f"{self.name}: {counted(epochs - self.done, 'epoch')} in {spent}")
 
     def say(self, sentence: str) -> None:
         """One line, whatever else is shown."""

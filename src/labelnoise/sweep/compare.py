@@ -11,17 +11,19 @@ import torch
 from labelnoise.config import Job, Named, RunConfig, digest, essential
 from labelnoise.data import augment
 from labelnoise.data.dataset import Builder, Dataset
-from labelnoise.data.loader import check_every_class
-from labelnoise.data.split import absent, learnable
+from labelnoise.data.loader import Task, check_every_class
+from labelnoise.data.rows import counted
+from labelnoise.data.split import absent
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.phases import phases
 from labelnoise.methods.base import METHODS, build, hyper_fields
 from labelnoise.nets.base import resolved
-from labelnoise.noise.apply import Noise
+from labelnoise.noise.corrupt import noise_for
+from labelnoise.noise.kinds import Noise
 from labelnoise.results.select import NoisyValidation
 from labelnoise.results.store import Store
 from labelnoise.sweep.plan import comparison, plan_packs, set_by_rate, told
-from labelnoise.sweep.run import Display, Workplace, failure, noise_for, prepare, run_pack, specify
+from labelnoise.sweep.run import Display, Workplace, failure, prepare, run_pack, specify
 from labelnoise.sweep.space import trials
 
 
@@ -79,22 +81,21 @@ def _open(method: Named, full: Named) -> Named:
 
 def _base(job: Job, dataset: Dataset) -> tuple[RunConfig, float | None]:
     # What all runs share, the matrix behind the noise's name included, and the share of wrong labels it aims at.
-    noise = noise_for(job.noise, job.data, dataset)
+    noise = noise_for(dataset, job.noise)
     net = Named(job.net.name, resolved(job.net.name, job.net.settings))
     base = RunConfig(data=job.data, noise=noise.definition, net=net, train=job.train, split=job.split)
     mark = "" if noise.T is None else digest(noise.T.probs.tolist())
-    return replace(base, transition=mark), _rate(job, dataset, noise)
+    return replace(base, transition=mark), _rate(dataset, noise)
 
 
-def _rate(job: Job, dataset: Dataset, noise: Noise) -> float | None:
+def _rate(dataset: Dataset, noise: Noise) -> float | None:
     # Of built-in data it is known how many labels are wrong before noise is added; of others nobody knows.
-    rows = learnable(dataset)
-    if job.data.fingerprint or dataset.y_true is None:
-        return round(noise.expected_rate(dataset, rows), 6) if noise.rate else None
-    before = (dataset.y_given[rows] != dataset.y_true[rows]).double().mean().item()
-    if before and noise.rate:
+    added = round(noise.expected_rate(dataset, dataset.learnable), 6)
+    if not dataset.known_as or dataset.noise_rate is None or dataset.assumed:
+        return added or None
+    if dataset.noise_rate and added:
         return None  # noise upon noise may also mend labels
-    return round(before or noise.expected_rate(dataset, rows), 6)
+    return round(dataset.noise_rate, 6) or added
 
 
 def _check(configs: Sequence[RunConfig], make: Builder, noise_rate: float | None) -> dict[str, Any]:
@@ -113,10 +114,18 @@ def _check(configs: Sequence[RunConfig], make: Builder, noise_rate: float | None
         "shape": dataset.shape,
         "classes": dataset.classes,
         "parts": {part: len(rows) for part, rows in task.splits._asdict().items()},
-        "notes": [*dataset.notes, *absent(before, task.splits)],
+        "notes": [*dataset.notes, *absent(before, task.splits), *_foreign(task)],
         "truth": _truth(dataset, own=configs[0].data.fingerprint != ""),
         "told_rate": noise_rate,
     }
+
+
+def _foreign(task: Task) -> list[str]:
+    y_true, rows = task.dataset.y_true, task.splits.train
+    if y_true is None or not (count := int((y_true[rows] < 0).sum())):
+        return []
+    are = f"{counted(count, 'training row')} {'belongs' if count == 1 else 'belong'} to none of the classes"
+    return [f"{are}: their labels count as wrong, and no table of true classes has them"]
 
 
 def _truth(dataset: Dataset, *, own: bool) -> str:
@@ -135,13 +144,13 @@ def _headline(job: Job, facts: dict[str, Any]) -> str:
     return (
         f"{facts['name']}: {facts['rows']} rows of {inputs} inputs, {len(classes)} classes ({names}); "
         f"{parts['train']} to train on, {parts['validation']} for noisy validation, {parts['test']} for the test; "
-        f"network {job.net.name}, {job.train.epochs} epochs, batches of {job.train.batch}"
+        f"network {job.net.name}, {counted(job.train.epochs, 'epoch')}, batches of {job.train.batch}"
     )
 
 
 def _remarks(job: Job, dataset: Dataset, noise_rate: float | None) -> list[str]:
     # What a person should know before the figures come.
-    remarks = noise_for(job.noise, job.data, dataset).remarks(len(dataset.classes))
+    remarks = noise_for(dataset, job.noise).remarks(len(dataset.classes))
     for method in job.methods if noise_rate is None and not job.search.trials else ():
         remarks += [
             f"{method.name} goes by the noise rate, which it is not told: "

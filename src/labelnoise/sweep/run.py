@@ -12,8 +12,8 @@ import torch
 
 import labelnoise
 from labelnoise import nets
-from labelnoise.config import Data, RunConfig
-from labelnoise.data.dataset import Builder, Dataset
+from labelnoise.config import RunConfig
+from labelnoise.data.dataset import Builder
 from labelnoise.data.loader import Task
 from labelnoise.data.split import split
 from labelnoise.data.stream import make_loader
@@ -26,8 +26,7 @@ from labelnoise.engine.loop import Training
 from labelnoise.engine.observer import EpochResult
 from labelnoise.engine.plane import plane
 from labelnoise.errors import InputError
-from labelnoise.noise.apply import Noise, corrupt
-from labelnoise.noise.grammar import parse
+from labelnoise.noise.corrupt import corrupt
 from labelnoise.results.model import Member, save_model
 from labelnoise.results.record import Record
 from labelnoise.results.store import Journal, Store
@@ -87,18 +86,12 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def noise_for(text: str, data: Data, dataset: Dataset) -> Noise:
-    """The noise of this text for a data set; only built-in ones have noise that goes by their name."""
-    return parse(text, len(dataset.classes), "" if data.fingerprint else data.source)
-
-
 def prepare(config: RunConfig, build: Builder) -> Task:
     """The data of one run: split, then corrupted where it is learnt from; the test part stays as it came."""
     dataset = build(config.seed)
-    noise = noise_for(config.noise, config.data, dataset)
     splits = split(dataset, config.split, config.seed)
     learnt_from = torch.cat([splits.train, splits.validation])
-    return Task(corrupt(dataset, noise, seed=config.seed, rows=learnt_from), splits, config.seed)
+    return Task(corrupt(dataset, config.noise, seed=config.seed, rows=learnt_from), splits, config.seed)
 
 
 def specify(config: RunConfig, task: Task) -> DataSpec:

@@ -115,7 +115,7 @@ def test_without_a_working_torchvision_one_sentence_says_what_to_get(root, monke
 @pytest.mark.parametrize("name", ["cifar10n", "cifar100n", "clothing1m", "imagenet"])
 def test_what_torchvision_does_not_have_is_told_how_to_be_converted(torchvision, name):
     with pytest.raises(
-        InputError, match=rf"^{name} cannot be downloaded by a program; get .* data convert {name} PATH`$"
+        InputError, match=rf"^{name} cannot be downloaded by a program; get .* data convert {name} PATH`"
     ):
         fetch(name)
     assert torchvision.calls == []

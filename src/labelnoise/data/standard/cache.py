@@ -51,6 +51,15 @@ def lacking(card: Card) -> Card | None:
     return next((each for each in needed if not path_of(each).is_file()), None)
 
 
+def name_in(path: Path) -> str:
+    """The name of the data set in a file of a data root; nothing where it is none."""
+    try:
+        with ZipFile(path) as archive:
+            return str(json.loads(archive.read(ABOUT))["name"])
+    except Exception:  # any other file
+        return ""
+
+
 def save(card: Card, arrays: Mapping[str, Sequence[NDArray[Any]]], facts: Mapping[str, Any]) -> Path:
     """Write a data set into the data root; the pieces of an array are laid one after the other, never copied."""
     path = path_of(card)

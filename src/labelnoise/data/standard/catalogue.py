@@ -65,7 +65,8 @@ class Card:
     @property
     def by_hand(self) -> str:
         """What to do where no program can download it."""
-        return f"get {self.files} from {self.url} and type `labelnoise data convert {self.name} PATH`"
+        first = f", {self.images_of} before it" if self.images_of else ""
+        return f"get {self.files} from {self.url} and type `labelnoise data convert {self.name} PATH`{first}"
 
     @property
     def to_get(self) -> str:

@@ -55,6 +55,7 @@ def from_arrays(name: str, arrays: Arrays, *, true: bool, rows: NDArray[np.int64
         torch.from_numpy(np.flatnonzero(chosen["test"])),
         tuple(map(str, arrays["notes"])),
         pictures.encoding,
+        known_as=name,
     )
 
 

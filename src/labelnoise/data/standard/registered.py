@@ -44,7 +44,7 @@ def _images(card: Card) -> Dataset:
     ids = (*(f"train/{row}" for row in range(train)), *(f"test/{row}" for row in range(rows - train)))
     encoding = {"kind": "images", "shape": list(x.shape[1:]), "resize": 0}
     test = torch.arange(train, rows)
-    return Dataset(card.name, x, y, y, tuple(facts["classes"]), ids, test, encoding=encoding)
+    return Dataset(card.name, x, y, y, tuple(facts["classes"]), ids, test, encoding=encoding, known_as=card.name)
 
 
 def _relabelled(name: str, card: Card, key: str) -> Dataset:
@@ -57,7 +57,7 @@ def _relabelled(name: str, card: Card, key: str) -> Dataset:
             f"the labels of {card.name} in the data root belong to other images than those of {card.images_of} there; "
             f"make it again with `labelnoise data convert {card.name} PATH --force`"
         )
-    return replace(images, name=name, y_given=torch.cat([labels[key], images.y_given[train:]]))
+    return replace(images, name=name, known_as=name, y_given=torch.cat([labels[key], images.y_given[train:]]))
 
 
 def _register(name: str, sentence: str) -> None:

@@ -8,8 +8,10 @@ import torch
 from labelnoise.data import Dataset, load
 from labelnoise.errors import InputError
 from labelnoise.noise import (
+    DIGIT_MAP,
     annotate,
     annotators,
+    asymmetric,
     corrupt,
     flip,
     instance_dependent,
@@ -70,6 +72,11 @@ def test_a_corrupted_data_set_shares_its_inputs():
     assert corrupt(DIGITS, parse("symmetric:0.4", 10), seed=0).x is DIGITS.x
 
 
+def test_noise_may_be_told_by_its_text():
+    by_text = corrupt(DIGITS, "asymmetric:0.3", seed=1)
+    assert torch.equal(by_text.y_given, flip(DIGITS.y_given, asymmetric(10, 0.3, DIGIT_MAP), seed=1))
+
+
 def test_noise_for_another_number_of_classes_is_refused():
     with pytest.raises(InputError) as error:
         corrupt(DIGITS, parse("pair:0.3", 3), seed=0)
@@ -118,15 +125,6 @@ def test_open_set_noise_brings_inputs_of_another_data_set_without_a_true_class()
     assert torch.equal(noisy.y_given, moons.y_given)
     assert torch.equal(noisy.y_true, torch.where(replaced, -1, moons.y_true))
     assert noisy.noise_rate == replaced.double().mean()
-
-
-def test_the_expected_rate_knows_how_frequent_classes_are():
-    y = torch.cat([torch.zeros(30), torch.ones(70)]).long()
-    data = Dataset.from_arrays(torch.zeros(100, 1), y)
-    noise = parse("asymmetric:0.4", 2)
-    assert noise.rate == pytest.approx(0.2)
-    assert noise.expected_rate(data, torch.arange(100)) == pytest.approx(0.12)
-    assert noise.expected_rate(data, torch.arange(30)) == pytest.approx(0.4)
 
 
 PIXELS = Dataset.from_arrays(

@@ -1,4 +1,4 @@
-"""A noise as it is applied to a data set, with the text that defines it."""
+"""The kinds of noise: what each changes of a data set, and what can be said of it beforehand."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +14,6 @@ from labelnoise.noise.flip import Draws, redraw
 from labelnoise.noise.instance import Features, expected_rate, instance_dependent, score_dependent
 from labelnoise.noise.matrix import TransitionMatrix, check_rate
 from labelnoise.noise.open_set import FOREIGN, open_set, scrambled
-from labelnoise.rng import hashed
 
 SCRAMBLED = 10_000  # inputs made to draw from where no foreign data are named
 
@@ -45,26 +44,6 @@ class Noise:
         if self.T is not None and (self.T.probs.diagonal() < self.T.probs.max(1).values).any():
             said.append(f"noise {self.definition!r} makes a wrong label likelier than the right one for some class")
         return said
-
-
-def corrupt(dataset: Dataset, noise: Noise, *, seed: int, rows: Tensor | None = None) -> Dataset:
-    """The data set with the given labels of `rows` (None: all) drawn anew; the labels before are the true ones.
-
-    Where the truth is known already it stays, and the noise comes on top of the noise that is there.
-    """
-    if noise.T is not None and noise.T.classes != len(dataset.classes):
-        raise InputError(
-            f"noise {noise.definition!r} has {noise.T.classes} classes, "
-            f"but data set {dataset.name!r} has {len(dataset.classes)}"
-        )
-    if noise.rate == 0:
-        return dataset
-    if dataset.noise_rate:
-        seed = hashed(seed, "again")  # with the same draws a second flip would undo the first
-    chosen = torch.arange(len(dataset)) if rows is None else rows
-    if dataset.y_true is None:
-        dataset = replace(dataset, y_true=dataset.y_given, assumed=True)
-    return noise.draw(dataset, chosen, seed)
 
 
 def by_class(definition: str, T: TransitionMatrix, *, exact: bool = False) -> Noise:
