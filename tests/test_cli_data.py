@@ -143,7 +143,7 @@ def test_data_with_noise_are_saved_with_what_is_known_of_it(tmp_path):
     dataset, found = load_corrupted(tmp_path / "noisy.npz")
     assert (found.definition, found.seed) == ("instance:0.45:raw", 3)
     rate = 100 * dataset.noise_rate
-    said = f"instance:0.45:raw, seed 3: 45.00 % of labels were expected to change; {rate:.2f} % are wrong"
+    said = f"instance:0.45:raw, seed 3: 45.00 % of labels were expected to become wrong; wrong now: {rate:.2f} %"
     assert result.output.splitlines() == [said, "noisy.npz"]
 
 
@@ -160,7 +160,7 @@ def test_saved_data_with_noise_are_described_and_trained_on(tmp_path):
 def test_ones_own_data_get_noise_too(tmp_path):
     (tmp_path / "mine.csv").write_text("a,kind\n" + "1.5,cat\n2.5,dog\n" * 50)
     result = typed("corrupt", "mine.csv", "--label-column", "kind", "--noise", "pair:0.2:exact", "--out", "noisy.npz")
-    assert "20.00 % of labels were expected to change; 20.00 % are wrong\n" in result.output
+    assert "expected to become wrong; wrong now: 20.00 %, if the labels before noise were right\n" in result.output
 
 
 def test_noise_upon_noise_and_odd_noise_are_said(tmp_path):
@@ -168,7 +168,13 @@ def test_noise_upon_noise_and_odd_noise_are_said(tmp_path):
     said = typed("corrupt", "once.npz", "--noise", "instance:0.1", "--out", "twice.npz").output.splitlines()
     assert said[0] == "with two classes instance noise does not depend on the input; score does"
     rate = 100 * load_corrupted(tmp_path / "once.npz")[1].realised_rate
-    assert said[1].endswith(f"% are wrong, {rate:.2f} % were before")
+    assert said[1].endswith(f"; {rate:.2f} % were before")
+
+
+def test_of_labels_whose_truth_is_unknown_nothing_is_claimed(tmp_path):
+    (tmp_path / "mine.csv").write_text("a,label\n" + "1.5,cat\n2.5,dog\n" * 50)
+    said = typed("corrupt", "mine.csv", "--noise", "none", "--out", "plain.npz").output
+    assert "wrong now: unknown, for there are no true ones\n" in said
 
 
 @pytest.mark.parametrize("there", ["noisy.npz", "noisy.json"])

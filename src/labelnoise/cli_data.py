@@ -96,20 +96,20 @@ def corrupt(source: str, *, noise: str, seed: int, out: Path, force: bool, **opt
     The .npz file holds inputs, given and true labels, and can be trained on like any other. The .json file tells noise,
     seed, both rates, the realised transition matrix and the hash of every array; what reads the one checks the other.
     """
+    from labelnoise.data import saved
     from labelnoise.noise import load_corrupted, save_corrupted
     from labelnoise.noise.corrupt import noise_for
 
+    saved.check(out, force=force)
     dataset = _dataset(source, options)
     wanted = noise_for(dataset, noise)
     for remark in wanted.remarks(len(dataset.classes)):
         click.echo(remark)
     save_corrupted(dataset, wanted, out, seed=seed, force=force)
-    _, found = load_corrupted(out)
-    before = f", {100 * found.rate_before:.2f} % were before" if found.rate_before else ""
-    click.echo(
-        f"{found.definition}, seed {seed}: {100 * found.nominal_rate:.2f} % of labels were expected to change; "
-        f"{100 * found.realised_rate:.2f} % are wrong{before}"
-    )
+    noisy, found = load_corrupted(out)
+    before = f"; {100 * found.rate_before:.2f} % were before" if found.rate_before else ""
+    expected = f"{100 * found.nominal_rate:.2f} % of labels were expected to become wrong"
+    click.echo(f"{found.definition}, seed {seed}: {expected}; wrong now: {_wrong(noisy)}{before}")
     click.echo(str(out))
 
 

@@ -9,7 +9,7 @@ import torch
 
 from labelnoise.config import Data
 from labelnoise.data import Dataset, load, saved
-from labelnoise.data.own import read
+from labelnoise.data.own import read, read_inputs
 from labelnoise.errors import InputError
 
 X = torch.arange(24, dtype=torch.uint8).reshape(4, 1, 2, 3)
@@ -93,7 +93,7 @@ def test_a_truncated_file_is_refused(path):
 @pytest.mark.parametrize("reader", [read, saved.load])
 def test_without_its_json_a_saved_data_set_is_not_read(path, reader):
     path.with_suffix(".json").unlink()
-    with pytest.raises(InputError, match=r"was saved with small\.json, which is not beside it; put it there"):
+    with pytest.raises(InputError, match=r"needs the \.json it was saved with; put it beside it as small\.json"):
         reader(path)
 
 
@@ -103,6 +103,39 @@ def test_another_json_is_refused(path, content, reader):
     path.with_suffix(".json").write_text(content)
     with pytest.raises(InputError, match=r"small\.json is not what was saved with small\.npz; restore it"):
         reader(path)
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", json.dumps({"format": saved.FORMAT, "name": "a"})])
+def test_a_json_that_was_made_by_hand_is_refused(path, content):
+    path.with_suffix(".json").write_text(content)
+    with np.load(path) as file:
+        held = dict(file) | {"json_sha256": np.array(hashlib.sha256(content.encode()).hexdigest())}
+    np.savez(path, **held)
+    with pytest.raises(InputError, match=r"small\.json is not of the format 'labelnoise data set, version 1'"):
+        saved.load(path)
+
+
+def test_an_npz_that_has_lost_its_mark_is_refused(path):
+    with np.load(path) as file:
+        np.savez(path, **{key: file[key] for key in file.files if key != "json_sha256"})
+    with pytest.raises(InputError, match=r"small\.npz is damaged or no saved data set; restore it"):
+        read(path)
+
+
+@pytest.mark.parametrize("labels", [{"y": np.arange(4)}, {"y_true": np.arange(4)}])
+def test_other_labels_for_a_saved_data_set_are_refused(path, labels):
+    with pytest.raises(InputError, match="carries its own labels; y and y_true go with arrays and DataFrames"):
+        read(path, **labels)
+
+
+def test_a_saved_data_set_gives_a_model_its_inputs_as_they_were(tmp_path):
+    table = np.random.default_rng(0).normal(100, 5, (30, 2))
+    np.savez(tmp_path / "mine.npz", x=table, y=np.arange(30) % 2)
+    mine = read(tmp_path / "mine.npz")
+    saved.save(mine, tmp_path / "saved.npz", {})
+    assert mine.encoding["mean"][0] > 90
+    assert torch.equal(read_inputs(tmp_path / "saved.npz", mine.encoding).x, mine.x)
+    assert torch.equal(read_inputs(tmp_path / "mine.npz", mine.encoding).x, mine.x)
 
 
 @pytest.mark.parametrize("name", ["test", "y_true"])

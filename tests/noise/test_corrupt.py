@@ -72,6 +72,10 @@ def test_a_corrupted_data_set_shares_its_inputs():
     assert corrupt(DIGITS, parse("symmetric:0.4", 10), seed=0).x is DIGITS.x
 
 
+def test_rows_of_a_name_that_is_not_built_in_take_noise_too():
+    assert corrupt(replace(DIGITS, known_as="unheard_of"), "pair:0.3", seed=0).noise_rate > 0.2
+
+
 def test_noise_may_be_told_by_its_text():
     by_text = corrupt(DIGITS, "asymmetric:0.3", seed=1)
     assert torch.equal(by_text.y_given, flip(DIGITS.y_given, asymmetric(10, 0.3, DIGIT_MAP), seed=1))

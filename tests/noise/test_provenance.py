@@ -88,7 +88,8 @@ def test_data_without_noise_and_truth_can_be_saved(tmp_path):
     save_corrupted(data, parse("none", 2), tmp_path / "plain.npz", seed=0)
     read, found = load_corrupted(tmp_path / "plain.npz")
     assert read.y_true is None
-    assert (found.nominal_rate, found.realised_rate) == (0, 0)
+    assert (found.nominal_rate, found.realised_rate, found.T_realised) == (0, None, None)
+    assert read.notes == ()
 
 
 @pytest.mark.parametrize("there", ["noisy.npz", "noisy.json"])

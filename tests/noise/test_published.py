@@ -88,6 +88,11 @@ def test_released_is_meant_where_a_file_was_released_and_stated_elsewhere():
     assert parse("sparse:high", 10, "digits").definition == "sparse:high:stated"
 
 
+def test_exact_goes_without_saying_where_files_were_drawn_so():
+    assert parse("uniform:high:released:exact", 10, "mnist").definition == "uniform:high:released"
+    assert parse("sparse:high:released:exact", 10, "cifar10").definition == "sparse:high:released:exact"
+
+
 def test_labels_of_exact_files_have_exact_counts():
     y = np.repeat(np.arange(10), MNIST_COUNTS)
     T = np.asarray(parse("uniform:high", 10, "mnist").T)

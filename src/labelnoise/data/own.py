@@ -42,6 +42,7 @@ def read(source: Any, settings: Data = DEFAULTS, *, y: Any = None, y_true: Any =
     if isinstance(source, str | Path) and (name := cache.name_in(Path(source))):
         raise InputError(f"{source} is a file of the data root; write {name}, or another name that `data list` shows")
     if isinstance(source, str | Path) and saved.is_saved(Path(source)):
+        _check_no_labels(str(source), y, y_true)
         _check_settings(str(source), settings)
         return saved.load(Path(source))[0]
     return to_dataset(_rows(source, settings, y, y_true))
@@ -62,6 +63,8 @@ def read_inputs(source: Any, encoding: Mapping[str, Any], settings: Data = DEFAU
 
 def _inputs_of_path(path: Path, encoding: Mapping[str, Any], settings: Data) -> Inputs:
     kind, suffix = encoding["kind"], "folder" if path.is_dir() else path.suffix.lower()
+    if saved.is_saved(path) and (held := saved.load(path)[0]).encoding == encoding and isinstance(held.x, Tensor):
+        return Inputs(held.x, held.ids)  # made into inputs before they were saved
     if kind == "images" and suffix in PICTURES:
         return images.inputs_of(path, encoding)
     if kind != "table" and suffix in arrays.SUFFIXES:
@@ -89,8 +92,7 @@ def _rows(source: Any, settings: Data, y: Any, y_true: Any) -> Rows:
     if _is_array(source):
         _check_settings(origin.name, settings)
         return arrays.from_array("data", source, y, origin, y_true=y_true)
-    if y is not None or y_true is not None:
-        raise InputError(f"{origin.name} carries its own labels; y and y_true go with arrays and DataFrames")
+    _check_no_labels(origin.name, y, y_true)
     if isinstance(source, str | Path):
         return _from_path(_existing(source), settings)
     if hub.is_hub(source):
@@ -112,6 +114,11 @@ def _from_path(path: Path, settings: Data) -> Rows:
     _check_settings(str(path), settings, "tables", "image files")
     frame, origin = table.read_table(path, settings)
     return table.from_frame(path.stem, frame, origin, settings, folder=path.parent)
+
+
+def _check_no_labels(name: str, y: Any, y_true: Any) -> None:
+    if y is not None or y_true is not None:
+        raise InputError(f"{name} carries its own labels; y and y_true go with arrays and DataFrames")
 
 
 def _check_settings(name: str, settings: Data, *fitting: str) -> None:

@@ -21,15 +21,12 @@ from labelnoise.files import write
 
 FORMAT = "labelnoise data set, version 1"
 MARK = "json_sha256"  # the array that binds an .npz to its .json
+NEEDED = {"name", "sha256", "known_as", "assumed", "notes", "encoding"}
 
 
 def save(dataset: Dataset, path: Path, facts: Mapping[str, Any], *, force: bool = False) -> None:
     """Write a data set with what else is known of it, in plain containers; `force` replaces files that are there."""
-    if path.suffix != ".npz":
-        raise InputError(f"{path} cannot hold a data set; choose a name that ends in .npz")
-    for there in (path, path.with_suffix(".json")):
-        if there.exists() and not force:
-            raise InputError(f"{there} exists; choose another name, or replace it with force")
+    check(path, force=force)
     arrays = _arrays(dataset)
     head = {
         "format": FORMAT,
@@ -46,12 +43,21 @@ def save(dataset: Dataset, path: Path, facts: Mapping[str, Any], *, force: bool 
     write(path.with_suffix(".json"), text)
 
 
+def check(path: Path, *, force: bool) -> None:
+    """Raise where a data set cannot be saved."""
+    if path.suffix != ".npz":
+        raise InputError(f"{path} cannot hold a data set; choose a name that ends in .npz")
+    for there in (path, path.with_suffix(".json")):
+        if there.exists() and not force:
+            raise InputError(f"{there} exists; choose another name, or replace it with force")
+
+
 def is_saved(path: Path) -> bool:
-    """Whether a path is that of a saved data set."""
+    """Whether a path is that of a saved data set, by what is in it or by what lies beside it."""
     try:
         with ZipFile(path) as archive:
-            return f"{MARK}.npy" in archive.namelist()
-    except (OSError, BadZipFile):
+            return f"{MARK}.npy" in archive.namelist() or FORMAT in path.with_suffix(".json").read_text("utf-8")
+    except (OSError, BadZipFile, UnicodeDecodeError):
         return False
 
 
@@ -87,7 +93,7 @@ def _arrays(dataset: Dataset) -> dict[str, NDArray[Any]]:
     if not isinstance(dataset.x, Tensor):
         raise InputError(f"the inputs of {dataset.name} are read from disk image by image; they cannot be saved")
     tensors = {"x": dataset.x, "y": dataset.y_given, "y_true": dataset.y_true, "test": dataset.test}
-    arrays = {name: tensor.contiguous().numpy() for name, tensor in tensors.items() if tensor is not None}
+    arrays = {name: tensor.detach().contiguous().numpy() for name, tensor in tensors.items() if tensor is not None}
     return arrays | {"ids": np.array(dataset.ids), "classes": np.array(dataset.classes)}
 
 
@@ -104,12 +110,12 @@ def _head(path: Path, mark: NDArray[Any]) -> dict[str, Any]:
     try:
         text = beside.read_bytes()
     except OSError:
-        raise InputError(f"{path} was saved with {beside.name}, which is not beside it; put it there") from None
+        raise InputError(f"{path} needs the .json it was saved with; put it beside it as {beside.name}") from None
     if hashlib.sha256(text).hexdigest() != str(mark):
         raise InputError(f"{beside} is not what was saved with {path.name}; restore it")
-    head: dict[str, Any] = json.loads(text)
-    if head["format"] != FORMAT:
-        raise InputError(f"{path} has the format {head['format']!r}, which this version does not read")
+    head = json.loads(text)
+    if not isinstance(head, dict) or head.get("format") != FORMAT or not set(head) >= NEEDED:
+        raise InputError(f"{beside} is not of the format {FORMAT!r}, the one that is read here")
     return head
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from labelnoise.data.dataset import Dataset
+from labelnoise.data.dataset import DATASETS, Dataset
 from labelnoise.errors import InputError
 from labelnoise.noise.grammar import parse
 from labelnoise.noise.kinds import Noise
@@ -35,5 +35,6 @@ def corrupt(dataset: Dataset, noise: Noise | str, *, seed: int, rows: Tensor | N
 
 
 def noise_for(dataset: Dataset, noise: Noise | str) -> Noise:
-    """The noise that a text means for a data set."""
-    return parse(noise, len(dataset.classes), dataset.known_as) if isinstance(noise, str) else noise
+    """The noise that a text means for a data set; one of a name that is not built in has no noise of its own."""
+    known_as = dataset.known_as if dataset.known_as in DATASETS else ""
+    return parse(noise, len(dataset.classes), known_as) if isinstance(noise, str) else noise

@@ -1,7 +1,7 @@
 """The one-line notation of noises: a kind, what it takes, which variant, as in `asymmetric:0.3:dmi`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -208,8 +208,9 @@ def _published(wish: Wish, build: Callable[[str, int, Level, Source], Transition
     sources: tuple[Source, ...] = ("released", "stated") if known else ("stated", "released")
     source = wish.variant(sources)
     T = _fitting(build(wish.dataset, wish.classes, level, source), wish, f"{wish.kind}:{level} of {wish.dataset}")
-    exact = wish.exact or (source == "released" and published.drawn_exactly(wish.kind, wish.dataset))
-    return by_class(wish.named(level, source), T, exact=exact)
+    if source == "released" and published.drawn_exactly(wish.kind, wish.dataset):
+        return by_class(replace(wish, exact=False).named(level, source), T, exact=True)  # which goes without saying
+    return by_class(wish.named(level, source), T, exact=wish.exact)
 
 
 def _read_csv(path: Path) -> list[list[float]]:

@@ -23,10 +23,10 @@ class Provenance(NamedTuple):
     definition: str  # of the noise
     seed: int
     rate_before: float | None  # of wrong labels before noise was added; None where the truth was unknown
-    nominal_rate: float  # of labels that the noise is expected to change
-    realised_rate: float  # of wrong labels in the end
+    nominal_rate: float  # of labels that the noise is expected to make wrong
+    realised_rate: float | None  # of wrong labels in the end; None where the truth is unknown
     T: Rows | None  # what labels were drawn by, where noise depends on the class alone
-    T_realised: Rows  # shares of given labels among the rows of each true class; 0 if it has none
+    T_realised: Rows | None  # shares of given labels among the rows of each true class; 0 if it has none
 
 
 def save_corrupted(
@@ -37,19 +37,21 @@ def save_corrupted(
     Two files come about, an .npz with the arrays x, y, y_true, ids, classes and test, and a .json of the same name;
     only with `force` do they replace others.
     """
+    saved.check(Path(path), force=force)
     noise, rows = noise_for(dataset, noise), dataset.learnable
     corrupted = corrupt(dataset, noise, seed=seed, rows=rows)
     facts = Provenance(
         definition=noise.definition,
         seed=seed,
-        rate_before=None if dataset.y_true is None else _rate(dataset, rows),
+        rate_before=dataset.noise_rate,
         nominal_rate=noise.expected_rate(dataset, rows),
-        realised_rate=_rate(corrupted, rows),
+        realised_rate=corrupted.noise_rate,
         T=None if noise.T is None else noise.T.probs.tolist(),
         T_realised=_realised(corrupted, rows),
     )
-    said = f"noise {noise.definition} was added with seed {seed}"
-    corrupted = replace(corrupted, notes=(*corrupted.notes, said))
+    if noise.rate:
+        said = f"noise {noise.definition} was added with seed {seed}"
+        corrupted = replace(corrupted, notes=(*corrupted.notes, said))
     saved.save(corrupted, Path(path), facts._asdict(), force=force)
     return corrupted
 
@@ -62,17 +64,12 @@ def load_corrupted(path: Path | str) -> tuple[Dataset, Provenance]:
     return dataset, Provenance(*(head[name] for name in Provenance._fields))
 
 
-def _realised(dataset: Dataset, rows: Tensor) -> Rows:
-    classes = len(dataset.classes)
-    true = dataset.y_given[rows] if dataset.y_true is None else dataset.y_true[rows]
+def _realised(dataset: Dataset, rows: Tensor) -> Rows | None:
+    if dataset.y_true is None:
+        return None
+    classes, true = len(dataset.classes), dataset.y_true[rows]
     known = true >= 0
     pairs = true[known] * classes + dataset.y_given[rows][known]
     counts = torch.bincount(pairs, minlength=classes**2).reshape(classes, classes)
     T: Rows = shares(counts).nan_to_num(0.0).tolist()
     return T
-
-
-def _rate(dataset: Dataset, rows: Tensor) -> float:
-    if dataset.y_true is None:
-        return 0.0
-    return (dataset.y_given[rows] != dataset.y_true[rows]).double().mean().item()
