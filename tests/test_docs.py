@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
+from labelnoise import losses
 from labelnoise.cli import main
 from labelnoise.config import Job
 from labelnoise.configure import build, read_yaml
@@ -107,6 +108,31 @@ def test_the_table_of_noise_models_has_every_kind():
 def test_the_shares_of_wrong_labels_in_the_table_lie_in_their_bands(notation, share):
     rate = parse(notation, 10, "cifar10").rate
     assert abs(float(share.removesuffix(" %")) / 100 - rate) <= 4 * (rate * (1 - rate) / 50_000) ** 0.5
+
+
+def test_the_table_of_losses_has_every_loss():
+    (table,) = (rows for rows in tables(PAGES["docs/losses.md"].read_text()) if rows[0][0] == "loss")
+    assert sorted(names(table[1:])) == sorted({each for each in losses.__all__ if each.endswith("Loss")} - {"Loss"})
+
+
+def test_the_table_of_divergences_has_all_eight():
+    (table,) = (rows for rows in tables(PAGES["docs/losses.md"].read_text()) if rows[0][0] == "name")
+    assert names(table[1:]) == list(losses.DIVERGENCES)
+
+
+def test_the_picture_of_losses_has_the_figure_of_the_paper():
+    # the logistic loss with alpha 0.2 at margins -5, 0 and 5
+    figure = runpy.run_path(str(ROOT / "docs" / "loss_pictures.py"))["families"]()[0]
+    at = [abs(figure.margin - z).argmin() for z in (-5, 0, 5)]
+    expected = {
+        "CE": [5.006715, 0.693147, 0.006715],
+        "label smoothing": [4.506715, 0.693147, 0.506715],
+        "backward": [5.631715, 0.693147, -0.618285],
+        "forward": [2.250427, 0.693147, 0.111327],
+    }
+    assert {name: loss[at].tolist() for name, (loss, _) in figure.curves.items()} == {
+        name: pytest.approx(values, abs=5e-7) for name, values in expected.items()
+    }
 
 
 @pytest.mark.parametrize(("rows", "registry"), registry_tables())

@@ -27,7 +27,7 @@ from labelnoise.engine.lanes import Lane
 from labelnoise.engine.loop import Training
 from labelnoise.engine.observer import EpochResult
 from labelnoise.engine.phases import Phase
-from labelnoise.engine.step import owner
+from labelnoise.engine.step import chosen, owner
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, Method, build
 from labelnoise.methods.base import Stage, hyper_fields
@@ -153,9 +153,10 @@ def stages_fit_together(method: Method) -> None:
     networks = set(training([method], seeds=SEEDS[:1]).executor.lanes[0].module.networks)
     for stage in method.stages():
         updates = set(stage.method.updates) - {""}
-        unknown = {*stage.trains, *stage.restart, *stage.method.groups(), *updates} - networks
+        named = {*stage.trains, *stage.restart, *stage.method.groups(), *updates}
+        unknown = {name for name in named if not chosen((name,), networks)}
         assert not unknown, f"stage {stage.name!r} names networks that do not exist: {sorted(unknown)}"
-        frozen = updates - set(stage.trains or networks)
+        frozen = updates - set(chosen(stage.trains, networks) or networks)
         assert not frozen, f"stage {stage.name!r} updates networks that it does not train: {sorted(frozen)}"
 
 

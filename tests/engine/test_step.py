@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from labelnoise.engine.step import Clock, Given, Step, objective, owner, prediction
+from labelnoise.engine.step import Clock, Given, Step, chosen, objective, owner, prediction
 from labelnoise.methods.base import Method
 from labelnoise.types import Batch, Terms
 
@@ -71,3 +71,17 @@ def test_a_prediction_is_of_true_or_of_given_labels(noisy, which):
     assert kind == which
     assert inputs is x
     assert (ctx.draws, ctx.aux) == (draws, aux)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ((), ()),
+        (("net",), ("net",)),
+        (("teacher.",), ("teacher.net", "teacher.T")),
+        (("net", "teacher.T"), ("net", "teacher.T")),
+    ],
+)
+def test_networks_are_chosen_by_name_or_by_how_their_names_begin(wanted, found):
+    networks = ("net", "teacher.net", "teacher.T", "teachers")
+    assert set(chosen(wanted, networks)) == set(found)

@@ -4,7 +4,7 @@ import doctest
 import importlib
 import pkgutil
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,20 +15,36 @@ from torch.func import vmap
 from labelnoise import losses
 from labelnoise.errors import InputError
 from labelnoise.losses import (
+    DIVERGENCES,
+    BackwardLoss,
     CELoss,
+    DistillationLoss,
+    FDivergenceLoss,
     ForwardLoss,
     GCELoss,
     HeteroscedasticLoss,
+    LabelSmoothingLoss,
     Loss,
+    PeerLoss,
     ReweightLoss,
+    SmearedLoss,
+    backward_corrected,
+    distilled,
     forward_corrected,
+    forward_smoothed,
     heteroscedastic_nll,
     importance_weighted,
+    joint_term,
+    label_smoothed,
+    peer_loss,
+    product_term,
     reduce,
+    smeared,
 )
 from labelnoise.losses.base import log_softmax, picked, widened
 from labelnoise.losses.cross_entropy import cross_entropy
 from labelnoise.losses.gce import gce
+from labelnoise.noise.matrix import pair, random_redraw
 
 B, K, S, R = 6, 3, 5, 2
 DOUBLE = torch.float64
@@ -64,6 +80,30 @@ class Replayed(HeteroscedasticLoss):
         return super().per_example(law(output), target)
 
 
+def one_forward(name: str, logits: Tensor, target: Tensor, alpha: float | Tensor, M: Tensor | None = None) -> Tensor:
+    log_probs, kind = log_softmax(logits), DIVERGENCES[name]
+    product = product_term(log_probs, target.roll(1), kind, M)
+    return alpha * product - joint_term(log_probs, target, kind, M)
+
+
+def peers(logits: Tensor, target: Tensor, alpha: float | Tensor) -> Tensor:
+    return peer_loss(logits, target, target.roll(1), alpha)
+
+
+TEACHER = normal(K, K, seed=5)  # its logits, by the label
+
+
+def taught(logits: Tensor, target: Tensor, temperature: float | Tensor, on_student: str) -> Tensor:
+    return distilled(logits, TEACHER[target], temperature, 0.2, on_student)
+
+
+class Taught(DistillationLoss):
+    """Looks its teacher up by the label."""
+
+    def per_example(self, output: Tensor, target: Tensor) -> Tensor:
+        return super().per_example(output, TEACHER[target])
+
+
 class Case(NamedTuple):
     function: Callable[..., Tensor]  # (logits, target, *given)
     module: Callable[[str], Loss]  # by reduction
@@ -81,6 +121,34 @@ CASES = {
     "forward": Case(forward_corrected, lambda r: ForwardLoss(T, r), (T,), MATRICES),
     "reweight": Case(partial(importance_weighted, detach=True), lambda r: ReweightLoss(T, r), (T,), MATRICES),
     "revision": Case(partial(importance_weighted, detach=False), lambda r: ReweightLoss(T, r), (T,), MATRICES),
+    "label_smoothing": Case(label_smoothed, lambda r: LabelSmoothingLoss(0.3, r), (0.3,), doubles(-0.5, 0.0, 0.3)),
+    "forward_smoothed": Case(
+        forward_smoothed, lambda r: ForwardLoss(random_redraw(K, 0.3), r), (0.3,), doubles(0.0, 0.3, 0.9)
+    ),
+    "smeared": Case(smeared, lambda r: SmearedLoss(2 * torch.eye(K) - T, r), (2 * torch.eye(K) - T,), MATRICES),
+    "backward": Case(
+        backward_corrected,
+        lambda r: BackwardLoss(T, reduction=r),
+        (torch.linalg.inv(T),),
+        torch.linalg.inv(MATRICES),
+    ),
+    **{
+        name: Case(partial(one_forward, name), partial(FDivergenceLoss, name, 1.5, None), (1.5,), doubles(0, 1, 3))
+        for name in DIVERGENCES
+    },
+    "corrected jeffrey": Case(
+        partial(one_forward, "jeffrey", M=torch.linalg.inv(T)),
+        partial(FDivergenceLoss, "jeffrey", 1.5, T),
+        (1.5,),
+        doubles(0, 1, 3),
+    ),
+    "peer": Case(peers, lambda r: PeerLoss(1.5, r), (1.5,), doubles(0, 1, 3)),
+    **{
+        f"distillation {how}": Case(
+            partial(taught, on_student=how), partial(Taught, 2.0, 0.2, how, False), (2.0,), doubles(0.5, 1, 4)
+        )
+        for how in ("none", "smoothing", "forward")
+    },
     "heteroscedastic": Case(nll, lambda r: Replayed(1.3, S, r), (1.3,), doubles(0.5, 1.0, 10.0)),
 }
 every_loss = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -140,6 +208,60 @@ def test_extreme_logits_give_finite_values_and_gradients(case: Case, dtype: torc
     (grad,) = torch.autograd.grad(values.sum(), logits)
     assert values.isfinite().all()
     assert grad.isfinite().all()
+
+
+Sized = Callable[[Tensor, Tensor], Tensor]
+WITHOUT_MATRIX: dict[str, Sized] = {
+    "cross_entropy": cross_entropy,
+    "gce": lambda z, y: gce(z, y, 0.7),
+    "label_smoothing": lambda z, y: label_smoothed(z, y, 0.3),
+    "sharpening": lambda z, y: label_smoothed(z, y, -0.5),
+    "forward_smoothed": lambda z, y: forward_smoothed(z, y, 0.3),
+    **{name: partial(one_forward, name, alpha=1.5) for name in DIVERGENCES},
+    "peer": lambda z, y: peers(z, y, 1.5),
+    **{
+        f"distillation {how}": lambda z, y, how=how: distilled(z, z.detach().roll(1, 0), 2.0, 0.1, how)
+        for how in ("none", "smoothing", "forward")
+    },
+}
+WITH_MATRIX: dict[str, Callable[[Tensor, Tensor], Sized]] = {  # by T and its inverse
+    "forward": lambda T, inverse: lambda z, y: forward_corrected(z, y, T),
+    "backward": lambda T, inverse: lambda z, y: backward_corrected(z, y, inverse),
+    **{name: lambda T, inverse, name=name: partial(one_forward, name, alpha=1.5, M=inverse) for name in DIVERGENCES},
+}
+every_dtype = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+
+
+@cache
+def matrices(classes: int) -> tuple[Tensor, Tensor]:
+    """T, all but two entries of a row zero, and its inverse."""
+    T = pair(classes, 0.3)
+    return T.probs, T.inverse()
+
+
+def assert_finite(loss: Sized, classes: int, dtype: torch.dtype) -> None:
+    """At logits of ±1e4 and 0 in turn, for labels that are certain, hopeless and in between."""
+    steps = torch.arange(6)[:, None] + torch.arange(classes)
+    logits = (1e4 * (steps % 3 - 1)).to(dtype).requires_grad_()
+    values = loss(logits, torch.arange(6) * 5 % classes)
+    (grad,) = torch.autograd.grad(values.sum(), logits)
+    assert values.dtype == torch.float32
+    assert values.isfinite().all()
+    assert grad.isfinite().all()
+
+
+@every_dtype
+@pytest.mark.parametrize("classes", [2, 10, 1000, 20_000])
+@pytest.mark.parametrize("name", WITHOUT_MATRIX)
+def test_extreme_logits_of_many_classes_stay_finite(name: str, classes: int, dtype: torch.dtype) -> None:
+    assert_finite(WITHOUT_MATRIX[name], classes, dtype)
+
+
+@every_dtype
+@pytest.mark.parametrize("classes", [2, 10, 1000])
+@pytest.mark.parametrize("name", WITH_MATRIX)
+def test_extreme_logits_stay_finite_with_a_matrix_full_of_zeros(name: str, classes: int, dtype: torch.dtype) -> None:
+    assert_finite(WITH_MATRIX[name](*matrices(classes)), classes, dtype)
 
 
 @every_loss

@@ -53,6 +53,27 @@ def test_forward_risk_is_least_at_the_clean_posterior() -> None:
     assert (noisy @ elsewhere).item() == pytest.approx(1.022886, abs=1e-6)
 
 
+def test_forward_risk_of_asymmetric_noise_is_least_at_the_clean_posterior_as_published() -> None:
+    T = double([[0.8, 0.2, 0.0], [0.1, 0.7, 0.2], [0.05, 0.15, 0.8]])
+    logits = POSTERIOR.log().clone().requires_grad_()
+    risk = POSTERIOR @ T @ forward_corrected(logits.expand(3, 3), TARGET, T)
+    assert (POSTERIOR @ T).tolist() == pytest.approx([0.515, 0.345, 0.14], abs=1e-12)
+    assert risk.item() == pytest.approx(0.98415656, abs=1e-8)
+    assert grad_of(risk, logits).abs().max() < 1e-12
+    others = torch.rand(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    risks = torch.stack([POSTERIOR @ T @ forward_corrected(p.log().expand(3, 3), TARGET, T) for p in others])
+    assert (risks > risk).all()
+
+
+def test_t_that_mixed_logits_would_only_scale_them() -> None:
+    logits = double([[2.0, 0.5, -1.0]] * 3)
+    T = symmetric(3, 0.2).probs
+    mixed = cross_entropy(logits @ T, TARGET)
+    assert mixed.tolist() == pytest.approx([0.38688977, 1.43688977, 2.48688977], abs=1e-8)
+    torch.testing.assert_close(mixed, cross_entropy(0.7 * logits, TARGET), rtol=1e-12, atol=0)
+    assert (forward_corrected(logits, TARGET, T) - mixed).abs().min() > 0.04
+
+
 def test_forward_of_symmetric_noise_has_the_published_values_and_gradients() -> None:
     logits = double([[2.0, 0.5, -1.0]] * 3).requires_grad_()
     losses = forward_corrected(logits, TARGET, symmetric(3, 0.2).probs)

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, Method, Stage, build, hyper
-from labelnoise.methods.base import Range, described_settings, hyper_fields, structure
+from labelnoise.methods.base import Range, described_settings, expanded, hyper_fields, structure
 from labelnoise.rng import Rng
 from labelnoise.types import Batch, Context, DataSpec
 
@@ -116,3 +116,31 @@ def test_build_takes_a_whole_number_however_it_is_written() -> None:
 
 def test_settings_are_described_with_defaults_and_ranges() -> None:
     assert described_settings(METHODS.get("co_teaching")) == "forget=0.2 (searched from 0 to 0.9), ramp=10"
+
+
+def test_a_preset_stands_for_its_settings_and_what_is_beside_it_wins() -> None:
+    assert expanded("peer_loss", {"preset": "official", "ramp": 0.1}) == {"separate": True, "warm_up": 0.4, "ramp": 0.1}
+    assert expanded("ce", {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("peer_loss", "method 'peer_loss' has no preset 'papers'; did you mean 'paper'?"),
+        ("ce", "method 'ce' has no preset 'papers'; it has none"),
+    ],
+)
+def test_an_unknown_preset_is_refused(name: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        build(name, {"preset": "papers"})
+    assert str(error.value) == message
+
+
+def test_presets_name_settings_that_exist() -> None:
+    for name in METHODS:
+        for preset in METHODS.get(name).presets:
+            assert build(name, {"preset": preset}).name == name
+
+
+def test_described_settings_end_with_the_presets() -> None:
+    assert described_settings(METHODS.get("peer_loss")).endswith("preset=paper|official")

@@ -58,6 +58,14 @@ def test_ece_from_bins_is_that_of_the_predictions():
     assert binned_ece(bins).item() == pytest.approx(ece(probs, y).item(), abs=1e-12)
 
 
+@pytest.mark.parametrize(("bins", "expected"), [(100, 0.39516667), (15, 0.2635), (10, 0.2345), (1, 0.2345)])
+def test_ece_of_the_worked_example_from_merged_bins(bins, expected):
+    place = np.ceil(CONFIDENCE.numpy() * 300).astype(int) - 1
+    fine = np.zeros((300, 3))
+    np.add.at(fine, place, np.stack([np.ones(6), CONFIDENCE, CORRECT], 1))
+    assert binned_ece(fine, into=bins).item() == pytest.approx(expected, abs=1e-8)
+
+
 @pytest.mark.parametrize("bins", [10, 15, 100])
 def test_a_confidence_on_an_edge_belongs_to_the_bin_below(bins):
     top = torch.arange(bins // 2 + 1, bins + 1, dtype=torch.float64) / bins

@@ -103,30 +103,48 @@ def test_labels_make_no_difference() -> None:
     assert torch.equal(estimate_anchor(NOISY, NOISY.argmax(1)), estimate_anchor(NOISY))
 
 
-@pytest.mark.parametrize("shape", [(10,), (10, 1), (2, 10, 3)])
-def test_wrong_shape_is_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(InputError, match=r"probs must be of shape \(examples, classes\)"):
-        estimate_anchor(torch.ones(shape))
+def test_posteriors_of_zero_and_one_keep_their_anchors_under_a_quantile() -> None:
+    probs = torch.eye(3, dtype=torch.float64).repeat(50, 1)
+    assert torch.equal(estimate_anchor(probs, quantile=0.97), torch.eye(3, dtype=torch.float64))
 
 
-def test_fewer_examples_than_classes_are_refused() -> None:
-    with pytest.raises(InputError, match="2 examples cannot hold anchors for 3 classes"):
-        estimate_anchor(NOISY[:2])
+def test_a_class_whose_labels_are_mostly_wrong_has_an_anchor() -> None:
+    flipped = double([[0.4, 0.6], [0.2, 0.8]])  # class 0 is never the most likely one
+    probs = double([[1, 0], [0, 1], [0.5, 0.5]]) @ flipped
+    torch.testing.assert_close(estimate_anchor(probs, quantile=None, strict=True), flipped, rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.1])
-def test_what_is_no_probability_is_refused_with_its_row(value: float) -> None:
-    probs = NOISY.clone()
-    probs[4, 1] = value
-    with pytest.raises(InputError, match="row 4 of probs"):
-        estimate_anchor(probs)
+@pytest.mark.parametrize(
+    "column",
+    [
+        torch.full((60,), 0.3),  # constant
+        torch.linspace(0, 1e-4, 60),  # not half a label in all
+    ],
+    ids=["constant", "never"],
+)
+def test_a_class_without_an_anchor_is_named_where_asked(column: Tensor) -> None:
+    others = random_probs(60, 3) * (1 - column.double())[:, None]
+    probs = torch.cat([others[:, :1], column.double()[:, None], others[:, 1:]], 1)
+    with pytest.raises(InputError, match=r"class 1 has no anchor.*more examples of class 1"):
+        estimate_anchor(probs, strict=True)
 
 
-def test_row_of_zeros_is_refused() -> None:
-    probs = NOISY.clone()
-    probs[7] = 0
-    with pytest.raises(InputError, match="row 7 of probs"):
-        estimate_anchor(probs)
+def test_two_classes_with_the_same_anchor_have_none() -> None:
+    probs = double([[0.45, 0.45, 0.1], [0.3, 0.3, 0.4], [0.2, 0.2, 0.6], [0.1, 0.1, 0.8]])
+    with pytest.raises(InputError, match="class 0 has no anchor"):
+        estimate_anchor(probs, quantile=None, strict=True)
+
+
+def test_a_class_of_less_than_three_percent_needs_the_arg_max() -> None:
+    probs = torch.eye(2, dtype=torch.float64)[[0] * 99 + [1]]
+    with pytest.raises(InputError, match=r"class 1 has no anchor.*quantile=None"):
+        estimate_anchor(probs, strict=True)
+    assert torch.equal(estimate_anchor(probs, quantile=None, strict=True), torch.eye(2, dtype=torch.float64))
+
+
+def test_a_training_is_not_ended_by_a_class_without_an_anchor() -> None:
+    untrained = torch.full((40, 4), 0.25)
+    assert torch.equal(estimate_anchor(untrained), torch.full((4, 4), 0.25))
 
 
 @pytest.mark.parametrize("quantile", [0.0, 97.0, -1.0, "most"])

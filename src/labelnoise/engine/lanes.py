@@ -12,7 +12,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from labelnoise.config import Optimiser
 from labelnoise.engine.optim import Updater
-from labelnoise.engine.step import Clock, Given, Step, Tensors, objective, owner, prediction, transition
+from labelnoise.engine.step import Clock, Given, Step, Tensors, chosen, objective, owner, prediction, transition
 from labelnoise.methods.base import Method, Stage, hyper_fields
 from labelnoise.nets.dropout import Dropout
 from labelnoise.rng import Rng, seeded_init
@@ -54,7 +54,7 @@ class Lane(ABC):
         stages = [method.stages()[index] for method in self.methods]
         self.stage: Stage = stages[0]
         self.current: tuple[Method, ...] = tuple(stage.method for stage in stages)
-        self.trains = self.stage.trains or tuple(self.module.networks)
+        self.trains = chosen(self.stage.trains, self.module.networks) or tuple(self.module.networks)
         self.best = {}
         for name, param in self.params.items():
             param.requires_grad_(owner(name) in self.trains)
@@ -69,7 +69,7 @@ class Lane(ABC):
             return
         fresh = [self._new(run, "init", index).state_dict() for run in range(len(self.seeds))]
         for name, value in self._weights().items():
-            if owner(name) in names and name in fresh[0]:
+            if chosen(names, (owner(name),)) and name in fresh[0]:
                 value.copy_(self.stacked([weights[name] for weights in fresh]))
 
     def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:

@@ -1,6 +1,6 @@
 """The unit of execution: the networks of a method as one module whose forward is whatever is asked of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
@@ -61,6 +61,13 @@ class Step(nn.Module):
 def owner(parameter: str) -> str:
     """The network to which a parameter or buffer of a `Step` belongs."""
     return parameter.split(".")[1].replace("/", ".")
+
+
+def chosen(wanted: Iterable[str], networks: Iterable[str]) -> tuple[str, ...]:
+    """The networks of these names, or that begin with one that ends in a dot."""
+    names = tuple(wanted)
+    prefixes = tuple(name for name in names if name.endswith("."))
+    return tuple(net for net in networks if net in names or (prefixes and net.startswith(prefixes)))
 
 
 def objective(method: Method, nets: Nets, given: Given, *, clock: Clock, update: str) -> Terms:

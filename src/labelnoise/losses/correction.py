@@ -49,7 +49,7 @@ class ForwardLoss(Loss):
 
     def __init__(self, T: Tensor | ArrayLike, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.register_buffer("T", _validated(T))
+        self.register_buffer("T", validated(T).probs)
 
     def per_example(self, output: Tensor, target: Tensor) -> Tensor:
         """The loss of each example, (B,), from logits (B, K)."""
@@ -68,15 +68,16 @@ class ReweightLoss(Loss):
 
     def __init__(self, T: Tensor | ArrayLike, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.register_buffer("T", _validated(T))
+        self.register_buffer("T", validated(T).probs)
 
     def per_example(self, output: Tensor, target: Tensor) -> Tensor:
         """The loss of each example, (B,), from logits (B, K)."""
         return importance_weighted(output, target, self.T, detach=True)
 
 
-def _validated(T: Tensor | ArrayLike) -> Tensor:
-    return (TransitionMatrix(T) if isinstance(T, Tensor) else TransitionMatrix.from_rows(T)).probs
+def validated(T: Tensor | ArrayLike) -> TransitionMatrix:
+    """The matrix in whichever form it is given, checked."""
+    return TransitionMatrix(T) if isinstance(T, Tensor) else TransitionMatrix.from_rows(T)
 
 
 def _log_given(log_probs: Tensor, target: Tensor, T: Tensor) -> Tensor:

@@ -40,6 +40,7 @@ class Method:
 
     name: ClassVar[str] = ""  # set by `register`
     paper: ClassVar[str] = ""  # for docs/methods.md
+    presets: ClassVar[Mapping[str, Mapping[str, Value]]] = {}  # settings by name, chosen by the setting `preset`
 
     @property
     def peers(self) -> int:
@@ -85,6 +86,10 @@ class Method:
         """This method told the data's noise rate, as its paper assumes; most have no use for it."""
         return self
 
+    def settled(self) -> Self:
+        """This method with files that its settings name replaced by what is in them, for files may change."""
+        return self
+
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """The loss of one batch; pure but for BatchNorm's running statistics."""
         raise NotImplementedError(f"{type(self).__name__} has no objective(nets, batch, ctx)")
@@ -110,10 +115,11 @@ class Stage:
     name: str
     share: float  # of the epoch budget; shares sum to 1
     method: Method  # whose objective runs
-    trains: tuple[str, ...] = ()  # networks that learn, () for all; the others are frozen and in eval mode
+    trains: tuple[str, ...] = ()  # networks that learn, () for all, "teacher." for all whose names begin so; the others
+    # are frozen and in eval mode
     before: Estimate | None = None  # -> ctx.aux; once per run on entry, from the networks as they are then
     refresh: Estimate | None = None  # the same after every epoch
-    restart: tuple[str, ...] = ()  # networks made anew on entry
+    restart: tuple[str, ...] = ()  # networks made anew on entry, named likewise
     carry: Literal["last", "best"] = "last"  # weights handed to the next stage; best: on noisy validation
     optimiser: Optimiser | None = None  # None: the run's
     schedule: Schedule | None = None
@@ -145,7 +151,8 @@ def hyper_fields(method: Method | type[Method]) -> dict[str, Range]:
 def described_settings(method: type[Method]) -> str:
     """Its settings with their defaults, and the ranges in which some are searched."""
     ranges = {name: f" (searched from {low:g} to {high:g})" for name, (low, high, _) in hyper_fields(method).items()}
-    return ", ".join(f"{f.name}={f.default}{ranges.get(f.name, '')}" for f in fields(method))
+    settings = [f"{f.name}={f.default}{ranges.get(f.name, '')}" for f in fields(method)]
+    return ", ".join(settings + ([f"preset={'|'.join(method.presets)}"] if method.presets else []))
 
 
 def structure(method: Method) -> Method:
@@ -154,17 +161,30 @@ def structure(method: Method) -> Method:
     return replace(method, **defaults)
 
 
+def expanded(name: str, settings: Mapping[str, Value]) -> dict[str, Value]:
+    """Settings in which a preset stands as what it means; what is set beside it wins."""
+    rest = {key: value for key, value in settings.items() if key != "preset"}
+    if "preset" not in settings:
+        return rest
+    presets, wanted = METHODS.get(name).presets, str(settings["preset"])
+    if wanted not in presets:
+        known = nearest(wanted, presets) if presets else "it has none"
+        raise InputError(f"method {name!r} has no preset {wanted!r}; {known}")
+    return {**presets[wanted], **rest}
+
+
 def build(name: str, settings: Mapping[str, Value] | None = None) -> Method:
-    """The registered method of this name with these settings."""
+    """The registered method of this name with these settings, of which one may be a preset."""
     cls = METHODS.get(name)
+    settings = expanded(name, settings or {})
     known = [f.name for f in fields(cls)]
-    for key in settings or {}:
+    for key in settings:
         if key not in known:
             raise InputError(
                 f"method {name!r} has no setting {key!r}; {nearest(key, known) if known else 'it has none'}"
             )
     hints = get_type_hints(cls)
-    return cls(**{key: _typed(name, key, hints[key], value) for key, value in (settings or {}).items()})
+    return cls(**{key: _typed(name, key, hints[key], value) for key, value in settings.items()})
 
 
 def _typed(method: str, key: str, hint: Any, value: Value) -> Value:

@@ -14,7 +14,7 @@ from labelnoise.errors import InputError
 from labelnoise.losses.correction import importance_weighted, mixed_log_probs
 from labelnoise.methods.base import Method, Stage, register
 from labelnoise.methods.ce import CE
-from labelnoise.methods.forward import anchor_matrix
+from labelnoise.methods.correction import anchor_matrix
 from labelnoise.transition import Quantile
 from labelnoise.transition.revision import Revision
 from labelnoise.types import Batch, Context, DataSpec, Nets, Terms

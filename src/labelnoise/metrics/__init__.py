@@ -1,16 +1,31 @@
-"""How good predictions, selections and estimated matrices are: functions on tensors or arrays."""
+"""How good predictions, selections and estimated matrices are: functions on tensors or arrays.
 
+The functions `breakdown`, `fitness`, `margins` and `separator` are named like their files and imported from there: a
+name means one thing.
+"""
+
+from labelnoise.metrics.breakdown import Breakdown
 from labelnoise.metrics.classification import Selection, accuracy, binned_ece, ece, nll, selection_precision_recall
+from labelnoise.metrics.fitness import divergence_values, pair_counts
+from labelnoise.metrics.margins import margin_counts
 from labelnoise.metrics.matrix import MatrixError, matrix_error, shares
+from labelnoise.metrics.projection import project
+from labelnoise.metrics.separator import Separator
 
 __all__ = [
+    "Breakdown",
     "MatrixError",
     "Selection",
+    "Separator",
     "accuracy",
     "binned_ece",
+    "divergence_values",
     "ece",
+    "margin_counts",
     "matrix_error",
     "nll",
+    "pair_counts",
+    "project",
     "selection_precision_recall",
     "shares",
 ]

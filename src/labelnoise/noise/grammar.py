@@ -174,11 +174,8 @@ def _matrix(wish: Wish) -> Noise:
     if not any(wish.arguments):
         raise InputError("noise 'matrix' needs a file, as in matrix:T.csv")
     path = Path(":".join(wish.arguments))  # which may have a drive letter
-    try:
-        T = TransitionMatrix.from_rows(_read_csv(path))
-    except InputError as problem:
-        raise InputError(f"the noise matrix in {path} cannot be used: {problem}") from None
-    return by_class(wish.named(path), _fitting(T, wish, f"the noise matrix in {path}"), exact=wish.exact)
+    T = _fitting(read_matrix(path), wish, f"the noise matrix in {path}")
+    return by_class(wish.named(path), T, exact=wish.exact)
 
 
 def _fitting(T: TransitionMatrix, wish: Wish, name: str) -> TransitionMatrix:
@@ -191,6 +188,14 @@ def _pictures(dataset: str) -> str:
     # whose inputs a data set has
     name = dataset.partition(":")[0]
     return CARDS[name].images_of or name if name in CARDS else name
+
+
+def read_matrix(path: Path) -> TransitionMatrix:
+    """T from a .csv file, a row of probabilities for each true class."""
+    try:
+        return TransitionMatrix.from_rows(_read_csv(path))
+    except InputError as problem:
+        raise InputError(f"the noise matrix in {path} cannot be used: {problem}") from None
 
 
 def _by_rate(wish: Wish, build: Callable[[int, float], TransitionMatrix]) -> Noise:

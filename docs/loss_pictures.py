@@ -1,0 +1,181 @@
+"""Write docs/losses.svg, every loss and its derivative by the margin of the label: `python docs/loss_pictures.py`.
+
+Two classes throughout: the logits are (z, 0), the label is the first class, z is its margin.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from labelnoise.losses import (
+    BackwardLoss,
+    CELoss,
+    DistillationLoss,
+    DMILoss,
+    ForwardLoss,
+    GCELoss,
+    LabelSmoothingLoss,
+    ReweightLoss,
+    SmearedLoss,
+    heteroscedastic_nll,
+    joint_term,
+    peer_loss,
+    product_term,
+)
+from labelnoise.losses.divergences import DIVERGENCES
+from labelnoise.report.paper_figures import Family, loss_catalogue
+
+PICTURE = Path(__file__).with_name("losses.svg")
+REACH, STEPS, DRAWS = 6.0, 241, 401
+SYMMETRIC = [[0.9, 0.1], [0.1, 0.9]]  # alpha = 0.2 of two classes
+LOPSIDED = [[0.9, 0.1], [0.3, 0.7]]  # more of the second class are labelled as the first
+SPOKEN = {
+    "total_variation": "total variation",
+    "jensen_shannon": "Jensen–Shannon",
+    "pearson": "Pearson",
+    "kl": "KL",
+    "reverse_kl": "reverse KL",
+    "jeffrey": "Jeffrey",
+    "squared_hellinger": "squared Hellinger",
+    "neyman": "Neyman",
+}
+LossOf = Callable[[Tensor], Tensor]  # margins (n,) -> losses (n,)
+CE = CELoss(reduction="none")
+
+
+def logits(z: Tensor) -> Tensor:
+    """(n, 2), of which the first is the label's."""
+    return torch.stack([z, torch.zeros_like(z)], -1)
+
+
+def first(z: Tensor) -> Tensor:
+    """The label, (n,)."""
+    return torch.zeros(len(z), dtype=torch.long)
+
+
+def by(loss: torch.nn.Module) -> LossOf:
+    """A loss of single examples, whose reduction is "none"."""
+    return lambda z: loss(logits(z), first(z))
+
+
+def diverging(name: str) -> LossOf:
+    """Minus an f-divergence, where labels of others are of both classes alike."""
+    kind, even = DIVERGENCES[name], torch.full((STEPS, 2), 0.5, dtype=torch.float64)
+
+    def loss(z: Tensor) -> Tensor:
+        log_probs = logits(z).log_softmax(-1)
+        return product_term(log_probs, even, kind) - joint_term(log_probs, first(z), kind)
+
+    return loss
+
+
+def beside_peers(alpha: float) -> LossOf:
+    """Peer loss, where labels of others are of both classes alike."""
+    return lambda z: (
+        (peer_loss(logits(z), first(z), first(z), alpha) + peer_loss(logits(z), first(z), 1 - first(z), alpha)) / 2
+    )
+
+
+def beside(other: float) -> LossOf:
+    """DMI of a batch of two: this example, and one of the other class with this probability of its label."""
+    rest = torch.tensor([[1 - other, other]], dtype=torch.float64).log()
+    loss = DMILoss(classes=2)
+    return lambda z: torch.stack([loss(torch.cat([logits(one[None]), rest]), torch.tensor([0, 1])) for one in z])
+
+
+def spread(scale: float) -> LossOf:
+    """Normal logits of this spread, at evenly spaced quantiles instead of draws."""
+    normals = torch.tensor([NormalDist().inv_cdf((i + 0.5) / DRAWS) for i in range(DRAWS)], dtype=torch.float64)
+    noise = torch.stack([normals, torch.zeros_like(normals)], -1)[:, None]  # (S, 1, K)
+
+    def nll(z: Tensor) -> Tensor:
+        loc = logits(z)
+        law = (loc, torch.full_like(loc, scale), loc.new_zeros(len(z), 2, 0))
+        return heteroscedastic_nll(*law, first(z), noise=noise, factor_noise=noise[..., :0], temperature=1.0)
+
+    return nll
+
+
+def taught(temperature: float, teacher: float = 2.0) -> LossOf:
+    """Distillation from a teacher with this margin."""
+    loss = DistillationLoss(temperature, reduction="none")
+    return lambda z: loss(logits(z), logits(torch.full_like(z, teacher)))
+
+
+def family(title: str, curves: dict[str, LossOf], **look: Any) -> Family:
+    """Losses with their derivatives, taken by autograd."""
+    z = torch.linspace(-REACH, REACH, STEPS, dtype=torch.float64)
+    found = {}
+    for name, loss in curves.items():
+        at = z.clone().requires_grad_()
+        value = loss(at)
+        (slope,) = torch.autograd.grad(value.sum(), at)
+        found[name] = (value.detach().numpy(), slope.numpy())
+    return Family(title, np.asarray(z), found, **look)
+
+
+def families() -> list[Family]:
+    """The cells of the picture."""
+    return [
+        family(
+            "Smoothing and correction, α = 0.2",
+            {
+                "CE": by(CE),
+                "label smoothing": by(LabelSmoothingLoss(0.2, reduction="none")),
+                "backward": by(BackwardLoss(SYMMETRIC, reduction="none")),
+                "forward": by(ForwardLoss(SYMMETRIC, reduction="none")),
+            },
+        ),
+        family(
+            "Label smoothing, sharpening, smearing",
+            {
+                f"α = {alpha}".replace("-", "−"): by(LabelSmoothingLoss(alpha, reduction="none"))
+                for alpha in (-0.4, 0, 0.2)
+            }
+            | {"smeared, M_y = (.7, .3)": by(SmearedLoss([[0.7, 0.3], [0.0, 1.0]], reduction="none"))},
+        ),
+        family(
+            "Known T = [[.9, .1], [.3, .7]]",
+            {
+                "CE": by(CE),
+                "reweight": by(ReweightLoss(LOPSIDED, reduction="none")),
+                "backward": by(BackwardLoss(LOPSIDED, reduction="none")),
+                "forward": by(ForwardLoss(LOPSIDED, reduction="none")),
+            },
+        ),
+        family(
+            "Generalised cross-entropy",
+            {"CE (q → 0)": by(CE)}
+            | {f"q = {q}{' (MAE)' * (q == 1)}": by(GCELoss(q, reduction="none")) for q in (0.3, 0.7, 1)},
+        ),
+        family("f-divergences", {SPOKEN[name]: diverging(name) for name in DIVERGENCES}),
+        family(
+            "Peer loss",
+            {"CE (α = 0)": by(CE)} | {f"α = {alpha}": beside_peers(alpha) for alpha in (0.5, 1, 2)},
+        ),
+        family(
+            "DMI of two, one of each class",
+            {f"other's p_y = {other}": beside(other) for other in (0.6, 0.8, 0.95)},
+            most=(5, 5),
+        ),
+        family("Heteroscedastic", {f"spread {scale}": spread(scale) for scale in (0, 1, 2, 4)}),
+        family(
+            "Distillation, teacher's margin 2",
+            {f"temperature {temperature}": taught(temperature) for temperature in (1, 2, 4)},
+            axis="margin of the student",
+        ),
+    ]
+
+
+def picture() -> str:
+    """The whole file."""
+    return loss_catalogue("Losses by the margin of the label, and their derivatives, for two classes", families())
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(picture(), encoding="utf-8")

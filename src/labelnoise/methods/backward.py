@@ -1,0 +1,44 @@
+"""Backward correction: losses of all classes are weighed by T⁻¹, so that their mean is that of clean labels.
+
+Fidelity: no clipping of probabilities, for the loss is computed in log space; a matrix without an inverse has its
+pseudo-inverse taken. The loss is unbounded below; `fix` offers the remedies that the papers only cite.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, get_args
+
+import torch
+from torch import Tensor
+
+from labelnoise.errors import InputError
+from labelnoise.losses.backward import Fix, backward_corrected, non_negative
+from labelnoise.methods.base import register
+from labelnoise.methods.correction import Corrected
+from labelnoise.types import Batch, Context, Nets, Snapshot, Terms
+
+
+@register("backward")
+@dataclass(frozen=True)
+class Backward(Corrected):
+    """Unbiased where T is right, at the price of a larger variance: Σ_k T⁻¹[y, k] · -log p_k."""
+
+    paper: ClassVar[str] = (
+        "Patrini et al., Making deep neural networks robust to label noise: a loss correction approach, CVPR 2017"
+    )
+
+    fix: Fix = "none"  # clamp: no batch mean below 0; negate: such a mean is stepped on in reverse
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fix not in get_args(Fix):
+            raise InputError(f"fix must be none, clamp or negate, not {self.fix!r}")
+
+    def estimate(self, snapshot: Snapshot) -> dict[str, Tensor]:
+        """T and its inverse, for `ctx.aux`."""
+        T = super().estimate(snapshot)["T"]
+        return {"T": T, "inverse": torch.linalg.pinv(T.double())}
+
+    def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
+        """Mean backward-corrected loss."""
+        mean = backward_corrected(nets["net"](batch.x), batch.y, ctx.aux["inverse"]).mean()
+        return Terms(non_negative(mean, self.fix), logs={"uncorrected": mean.detach()} if self.fix != "none" else {})

@@ -1,0 +1,77 @@
+"""What the corrections by a transition matrix share: where T comes from, and the stages that this takes."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Self
+
+from torch import Tensor
+
+from labelnoise.errors import InputError
+from labelnoise.losses.correction import mixed_log_probs
+from labelnoise.methods.base import Method, Stage
+from labelnoise.methods.ce import CE
+from labelnoise.noise.grammar import read_matrix
+from labelnoise.noise.matrix import TransitionMatrix, random_redraw
+from labelnoise.transition import Quantile, estimate_anchor
+from labelnoise.types import Context, Nets, Snapshot
+
+ESTIMATED, SYMMETRIC = "estimated", "symmetric"
+
+
+def anchor_matrix(snapshot: Snapshot, quantile: Quantile) -> dict[str, Tensor]:
+    """T from a first network's posteriors on the training set."""
+    return {"T": estimate_anchor(snapshot.probs, snapshot.labels, quantile=quantile)}
+
+
+@dataclass(frozen=True)
+class Corrected(Method):
+    """A loss that knows T: estimated by a first network, symmetric with a free alpha, or read from a file."""
+
+    matrix: str = ESTIMATED  # or symmetric: (1 - alpha) I + alpha / K, or a .csv file, or rows such as .9 .1; .2 .8
+    alpha: float = 0.1  # of the symmetric matrix
+    warm_up: float = 0.3  # share of the epochs for the network that T is estimated from
+    quantile: Quantile = "auto"  # below which anchors are looked for
+    noisy_validation: bool = True  # noisy labels are compared with p @ T rather than with p
+
+    presets: ClassVar = {"smoothing": {"matrix": SYMMETRIC, "alpha": 0.1, "noisy_validation": False}}
+
+    def __post_init__(self) -> None:
+        if not 0 < self.warm_up < 1:
+            raise InputError(f"warm_up must lie between 0 and 1, not {self.warm_up}")
+        if not 0 <= self.alpha < 1:
+            raise InputError(f"alpha must be at least 0 and below 1, not {self.alpha}")
+
+    def stages(self) -> tuple[Stage, ...]:
+        """Cross-entropy to estimate T, then a new network with the corrected loss; that alone where T is known."""
+        if self.matrix != ESTIMATED:
+            return (Stage("corrected", 1.0, self, before=self.estimate),)
+        return (
+            Stage("warm-up", self.warm_up, CE(), carry="best"),
+            Stage("corrected", 1 - self.warm_up, self, before=self.estimate, restart=("net",)),
+        )
+
+    def settled(self) -> Self:
+        """With the rows of a file instead of its path."""
+        if self.matrix in (ESTIMATED, SYMMETRIC) or ";" in self.matrix:
+            return self
+        rows = read_matrix(Path(self.matrix)).probs.tolist()
+        return replace(self, matrix="; ".join(" ".join(map(str, row)) for row in rows))
+
+    def estimate(self, snapshot: Snapshot) -> dict[str, Tensor]:
+        """T, for `ctx.aux`."""
+        if self.matrix == ESTIMATED:
+            return anchor_matrix(snapshot, self.quantile)
+        return {"T": self._known(snapshot.probs.shape[1]).to(snapshot.probs.device)}
+
+    def _known(self, classes: int) -> Tensor:
+        if self.matrix == SYMMETRIC:
+            return random_redraw(classes, self.alpha).probs
+        T = TransitionMatrix.from_rows([row.split() for row in self.settled().matrix.split(";")])
+        if T.classes != classes:
+            raise InputError(f"the setting matrix is for {T.classes} classes, but the data have {classes}")
+        return T.probs
+
+    def noisy_log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
+        """log(p @ T), or log p where validation is to use that."""
+        log_probs = self.log_probs(nets, x, ctx)
+        return mixed_log_probs(log_probs, ctx.aux["T"]) if self.noisy_validation and "T" in ctx.aux else log_probs

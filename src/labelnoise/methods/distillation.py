@@ -1,0 +1,78 @@
+"""Distillation: a teacher learns from the given labels by any method, and a student from its predictions alone.
+
+Fidelity: only the soft term, without the factor temperature², as the paper has it; the teacher handed over is the best
+on noisy validation. What smoothing or correction "on the student" means the paper leaves open: here the teacher's
+predictions are smoothed, or the student's mixed, by alpha / K.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, get_args
+
+from torch import Tensor
+
+from labelnoise.errors import InputError
+from labelnoise.losses.distillation import OnStudent, distilled
+from labelnoise.methods.base import Method, Stage, build, hyper, register
+from labelnoise.methods.wrapped import Wrapped
+from labelnoise.rng import Rng
+from labelnoise.types import Batch, Context, DataSpec, Nets, Terms
+
+
+@register("distillation")
+@dataclass(frozen=True)
+class Distillation(Method):
+    """A second network forgets what the first has memorised: -Σ_k softmax(z_teacher / t)_k log softmax(z / t)_k."""
+
+    paper: ClassVar[str] = "Lukasik et al., Does label smoothing mitigate label noise?, ICML 2020"
+    presets: ClassVar = {
+        "vanilla": {"teacher": "ce"},
+        "smoothing_on_student": {"teacher": "ce", "on_student": "smoothing"},
+        "forward_on_student": {"teacher": "ce", "on_student": "forward"},
+        "forward_on_teacher": {"teacher": "forward(preset=smoothing)"},
+    }
+
+    teacher: str = "label_smoothing"  # a method by name, with settings in brackets: gce(q=0.5)
+    temperature: float = hyper(2.0, low=1.0, high=8.0)
+    on_student: OnStudent = "none"
+    alpha: float = 0.1  # of what is done on the student
+    share: float = 0.5  # of the epochs, for the teacher
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise InputError(f"share must lie between 0 and 1, not {self.share}")
+        if self.on_student not in get_args(OnStudent):
+            raise InputError(f"on_student must be none, smoothing or forward, not {self.on_student!r}")
+        _ = self._teacher  # raises where there is no such method or setting
+
+    def networks(self, spec: DataSpec) -> dict[str, Any]:
+        """The teacher's, under names that begin with `teacher.`, and the student."""
+        return {**self._teacher.networks(spec), "net": spec.net(spec.classes)}
+
+    def draws(self, spec: DataSpec, size: int, rng: Rng) -> dict[str, Tensor]:
+        """What the teacher needs to predict: one row, which all examples share."""
+        return self._teacher.draws(spec, 1, rng)
+
+    def stages(self) -> tuple[Stage, ...]:
+        """The teacher's stages, then the student's."""
+        taught = [replace(stage, share=self.share * stage.share) for stage in self._teacher.stages()]
+        best = replace(taught[-1], carry="best")
+        return (*taught[:-1], best, Stage("student", 1 - self.share, self, trains=("net",)))
+
+    def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
+        """Mean cross-entropy between the softened predictions of teacher and student."""
+        teacher = self._teacher.log_probs(nets, batch.x, ctx).detach()
+        loss = distilled(nets["net"](batch.x), teacher, self.temperature, alpha=self.alpha, on_student=self.on_student)
+        return Terms(loss.mean())
+
+    @property
+    def _teacher(self) -> Method:
+        name, _, settings = self.teacher.partition("(")
+        pairs = [pair.split("=", 1) for pair in settings.removesuffix(")").split(",") if pair]
+        return Wrapped("teacher.", build(name, {key.strip(): _value(value) for key, value in pairs}))
+
+
+def _value(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text.strip()

@@ -1,0 +1,21 @@
+"""A small network that says how well a prediction and a label go together."""
+
+import torch
+from torch import Tensor, nn
+
+MOST = 30.0  # a score either way: its exponential must stay finite
+
+
+class Critic(nn.Module):
+    """(B, K) probabilities and (B,) labels to (B,) scores."""
+
+    def __init__(self, classes: int, width: int = 32) -> None:
+        super().__init__()
+        self.classes = classes
+        self.layers = nn.Sequential(nn.Linear(2 * classes, width), nn.ReLU(), nn.Linear(width, 1))
+
+    def forward(self, probs: Tensor, target: Tensor) -> Tensor:
+        """The score of each pair."""
+        labels = nn.functional.one_hot(target, self.classes).to(probs.dtype)
+        scores: Tensor = self.layers(torch.cat([probs, labels], dim=-1))
+        return scores.squeeze(-1).clamp(-MOST, MOST)

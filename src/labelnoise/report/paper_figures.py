@@ -1,0 +1,204 @@
+"""The figures of two papers, as inline SVG in the manner of `figures.py`, and the picture of the losses.
+
+Lukasik et al., Does label smoothing mitigate label noise?, ICML 2020: losses by margin (Figure 1), densities of margins
+(3, 7), features on the plane of three classes (4), lines between two Gaussians (5). Wei and Liu, When optimizing
+f-divergence is robust with label noise, ICLR 2021: divergence and accuracy by noise rate (1).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from labelnoise.report.figures import (
+    GROUND,
+    INK,
+    Floats,
+    _box,
+    _figure,
+    _inline,
+    _marker,
+    _sentinel,
+    colour,
+    dashes,
+)
+
+LIGHT = ("#1668b0", "#cf5508", "#00855c", "#a2458d", "#9a6f00", "#178fb5", "#6b6f76", "#b02a37")  # the page's, by day
+CELL = (300, 356)  # of one family of losses, in pixels
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Labelled points in a plane."""
+
+    points: Floats  # (n, 2)
+    given: NDArray[np.int64]  # (n,), classes counted from 0, in the order of the colours
+    wrong: NDArray[np.bool_]  # (n,), whether these are known to be wrong
+
+
+@dataclass(frozen=True)
+class Trend:
+    """One quantity by noise rate, both shares or plain numbers: a row per run."""
+
+    rates: Floats  # (n,), realised, 0 … 1
+    values: Floats  # (runs, n)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Losses of one kind over the same margins, each with its derivative, by the name that a key shows."""
+
+    title: str
+    margin: Floats  # (n,)
+    curves: Mapping[str, tuple[Floats, Floats]]  # loss and derivative, (n,) each
+    axis: str = "margin of the label"
+    most: tuple[float, float] | None = None  # loss and size of a derivative beyond which nothing is shown
+
+
+def densities(name: str, title: str, drawn: Sequence[Floats], span: tuple[float, float]) -> str:
+    """Densities of margins, mean over runs, from counts (runs, bins) in equal bins of `span`."""
+    size = (300, 200)
+    with _figure(size) as figure:
+        axes = figure.add_axes(_box(size, left=34, bottom=40, right=8, top=8))
+        for index, counts in enumerate(drawn):
+            bins = counts.shape[1]
+            width = (span[1] - span[0]) / bins
+            rows = counts.sum(1, keepdims=True)
+            density = (counts / np.where(rows > 0, rows, np.nan) / width).mean(0)
+            edges, hue = np.linspace(*span, bins + 1), _sentinel(index)
+            axes.stairs(density, edges, baseline=None, color=hue, linewidth=1.4, linestyle=(0, dashes(index) or (1, 0)))
+            axes.stairs(density, edges, color=hue, fill=True, alpha=0.12, linewidth=0)
+        axes.set(xlim=span, xlabel="margin of the label")
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel("density", rotation_mode="anchor")
+        _ticks(axes)
+        return _inline(figure, name, title)
+
+
+def projection(name: str, title: str, cloud: Cloud) -> str:
+    """Features on the plane of three classes, in the colour of the given label; those labelled wrongly are black."""
+    size = (300, 280)
+    with _figure(size) as figure:
+        axes = figure.add_axes(_box(size, left=8, bottom=8, right=8, top=8))
+        for index in range(3):
+            x, y = cloud.points[(cloud.given == index) & ~cloud.wrong].T
+            axes.plot(x, y, linestyle="", zorder=2, **_marker(index, hollow=False))
+        x, y = cloud.points[cloud.wrong].T
+        axes.plot(x, y, linestyle="", zorder=3, **_black())
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set(visible=True, alpha=0.35)
+        return _inline(figure, name, title)
+
+
+def separators(name: str, title: str, cloud: Cloud, lines: Floats) -> str:
+    """Lines a x + b y + c = 0, as (n, 3), among points in the colour of the given label, black where it is wrong.
+
+    The dashed line is the best, x + y = 0.
+    """
+    size = (300, 280)
+    reach = 1.6
+    with _figure(size) as figure:
+        axes = figure.add_axes(_box(size, left=30, bottom=24, right=8, top=8))
+        for index, sign in enumerate("_+"):
+            x, y = cloud.points[(cloud.given == index) & ~cloud.wrong].T
+            axes.plot(x, y, sign, color=INK, alpha=0.3, markersize=4, markeredgewidth=0.8, zorder=2)
+        x, y = cloud.points[cloud.wrong].T
+        axes.plot(x, y, linestyle="", zorder=3, **_black())
+        along = np.array([-2 * reach, 2 * reach])
+        axes.plot(along, -along, color=INK, alpha=0.6, linewidth=0.9, dashes=(4, 3))
+        for index, (a, b, c) in enumerate(lines):
+            foot, turn = -c / (a**2 + b**2) * np.array([a, b]), np.array([-b, a]) / np.hypot(a, b)
+            (line,) = axes.plot(*(foot[:, None] + turn[:, None] * along), color=_sentinel(index), linewidth=1.6)
+            if dashes(index):
+                line.set_dashes(dashes(index))
+        axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+        axes.spines[:].set(visible=True, alpha=0.35)
+        return _inline(figure, name, title)
+
+
+def against_noise(name: str, title: str, drawn: Sequence[Trend], axis: str, *, percent: bool = False) -> str:
+    """A quantity by realised noise rate in per cent, mean over runs with a band of ± std."""
+    size, factor = (380, 260), 100 if percent else 1
+    with _figure(size) as figure:
+        axes = figure.add_axes(_box(size, left=48, bottom=40, right=8, top=8))
+        for index, trend in enumerate(drawn):
+            rates, values = 100 * trend.rates, factor * trend.values
+            middle = values.mean(0)
+            (line,) = axes.plot(rates, middle, "o-", color=_sentinel(index), markersize=3.5, linewidth=1.6, zorder=3)
+            if dashes(index):
+                line.set_dashes(dashes(index))
+            if len(values) > 1:
+                std = values.std(0, ddof=1)
+                axes.fill_between(rates, middle - std, middle + std, color=_sentinel(index), alpha=0.1, linewidth=0)
+        axes.set_xlabel("wrong labels, %")
+        axes.set_ylabel(axis, rotation_mode="anchor")
+        axes.yaxis.set_label_coords(-36 / 324, 0.5)
+        _ticks(axes)
+        return _inline(figure, name, title)
+
+
+def loss_catalogue(title: str, families: Sequence[Family], columns: int = 3) -> str:
+    """A whole SVG file on white, a cell for every family: losses above, their derivatives below, a key at the foot."""
+    width, height = CELL
+    size = (columns * width, -(-len(families) // columns) * height)
+    with _figure(size) as figure:
+        figure.set_facecolor("white")
+        for place, family in enumerate(families):
+            _family(figure, size, (place % columns * width, place // columns * height), family)
+        inside = _inline(figure, "losses", title).removeprefix("<svg ")
+    inside = inside.replace("var(--page)", "white")
+    for index, plain in enumerate(LIGHT):
+        inside = inside.replace(colour(index), plain)
+    look = "color: #1b1f24; font-family: sans-serif"
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" style="{look}" {inside}\n'
+
+
+def _family(figure: Figure, size: tuple[int, int], corner: tuple[int, int], family: Family) -> None:
+    upper = figure.add_axes(_cell(size, corner, top=26, height=144))
+    lower = figure.add_axes(_cell(size, corner, top=182, height=84))
+    for index, (label, (loss, derivative)) in enumerate(family.curves.items()):
+        look: dict[str, Any] = {"color": _sentinel(index), "linewidth": 1.5}
+        upper.plot(family.margin, loss, label=label, **look)
+        shown = np.abs(derivative) <= 2 * family.most[1] if family.most else True  # no line from one end to the other
+        lower.plot(family.margin, np.where(shown, derivative, np.nan), **look)
+    for axes in (upper, lower):
+        axes.set_xlim(family.margin[0], family.margin[-1])
+        axes.axhline(0, color=INK, alpha=0.35, linewidth=0.6, zorder=1)
+        axes.grid(visible=True, axis="both")
+        _ticks(axes)
+        axes.yaxis.set_major_locator(MaxNLocator(5 if axes is upper else 3, steps=[1, 2, 5, 10]))
+        axes.tick_params(labelsize=8.5)
+    if family.most:
+        upper.set_ylim(-0.05 * family.most[0], family.most[0])
+        lower.set_ylim(-family.most[1], family.most[1])
+    upper.tick_params(labelbottom=False)
+    upper.set_title(family.title, fontsize=10.5, loc="left", pad=7)
+    for axes, what in ((upper, "loss"), (lower, "derivative")):
+        axes.set_ylabel(what, fontsize=8.5)
+        axes.yaxis.set_label_coords(-32 / (CELL[0] - 58), 0.5)
+    lower.set_xlabel(family.axis, fontsize=8.5, labelpad=2)
+    handles, labels = upper.get_legend_handles_labels()
+    key: dict[str, Any] = {"frameon": False, "borderaxespad": 0, "fontsize": 8.5, "handlelength": 1.4}
+    lower.legend(handles, labels, loc="upper left", bbox_to_anchor=(-0.02, -0.36), ncols=2, columnspacing=1.2, **key)
+
+
+def _cell(size: tuple[int, int], corner: tuple[int, int], top: int, height: int) -> tuple[float, float, float, float]:
+    left, above = corner[0] + 46, corner[1] + top
+    return _box(size, left=left, top=above, right=size[0] - corner[0] - CELL[0] + 12, bottom=size[1] - above - height)
+
+
+def _black() -> dict[str, Any]:
+    # in the dark, white: the colour of the page's text
+    return {"marker": "o", "markersize": 3.8, "markerfacecolor": INK, "markeredgecolor": GROUND, "markeredgewidth": 0.4}
+
+
+def _ticks(axes: Axes) -> None:
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    axes.grid(visible=True, axis="y")

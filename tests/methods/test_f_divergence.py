@@ -1,0 +1,163 @@
+from itertools import product
+
+import pytest
+import torch
+from torch import nn
+
+from labelnoise.errors import InputError
+from labelnoise.losses.divergences import DIVERGENCES
+from labelnoise.losses.f_divergence import correction_matrix
+from labelnoise.methods import build
+from labelnoise.methods.ce import CE
+from labelnoise.methods.f_divergence import FDivergence
+from labelnoise.testing import CHECKS
+from labelnoise.types import Batch, Context, Snapshot
+
+NETS = {"net": nn.Identity()}
+# loss of joint logits [2,0,-1] (label 0), [0,1,.5] (label 2) and product logits [1,1,0] (label 1), [-1,0,2] (label 0)
+PUBLISHED = {
+    "total_variation": -0.13620756,
+    "jensen_shannon": -0.11137622,
+    "pearson": -0.32081613,
+    "kl": -0.10306458,
+    "reverse_kl": -0.18504461,
+    "jeffrey": -0.31821091,
+    "squared_hellinger": -0.13300917,
+    "neyman": -0.20606808,
+}
+
+
+def batch(logits, labels):
+    return Batch(torch.tensor(logits, dtype=torch.float64), torch.tensor(labels), torch.arange(len(labels)))
+
+
+JOINT = batch([[2.0, 0, -1], [0, 1, 0.5]], [0, 2])
+PEERS = (batch([[1.0, 1, 0], [-1, 0, 2]], [0, 0]), batch([[0.0, 0, 0], [0, 0, 0]], [1, 0]))
+PRIOR = torch.tensor([0.3, 0.25, 0.25, 0.2], dtype=torch.float64)
+CLEAN = torch.tensor([[7, 1, 1, 1], [1, 6, 2, 1], [0.5, 1.5, 7, 1], [1, 1, 2, 6]], dtype=torch.float64) / 10
+H = torch.tensor([[6, 2, 1, 1], [2, 5, 2, 1], [1, 2, 6, 1], [1, 1, 2, 6]], dtype=torch.float64) / 10
+SPARSE = torch.tensor([[0.7, 0.3, 0, 0], [0.1, 0.9, 0, 0], [0, 0, 0.7, 0.3], [0, 0, 0.1, 0.9]], dtype=torch.float64)
+
+
+def exact_value(divergence, posterior, aux):
+    """The variational difference when x, y and y' take all their values, each with its probability."""
+    method, value = FDivergence(divergence, separate=True, warm_up=0.0), 0.0
+    marginal = PRIOR @ posterior
+    for x, y in product(range(4), repeat=2):
+        pair = Batch(H[x : x + 1].log(), torch.tensor([y]), torch.zeros(1))
+        ctx = Context(peers=(pair, pair), aux=aux)
+        both = -method.objective(NETS, pair, ctx).loss.item()
+        composed = (
+            -(FDivergence(divergence, 2.0, separate=True, warm_up=0.0).objective(NETS, pair, ctx).loss.item()) - both
+        )
+        value += (PRIOR[x] * posterior[x, y] * (both - composed) + PRIOR[x] * marginal[y] * composed).item()
+    return value
+
+
+@pytest.mark.parametrize(("divergence", "loss"), PUBLISHED.items())
+def test_objective_is_the_published_one(divergence, loss) -> None:
+    method = FDivergence(divergence, separate=True)
+    found = method.objective(NETS, JOINT, Context(peers=PEERS)).loss
+    assert found.item() == pytest.approx(loss, abs=1e-8)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_belonging_together_is_rewarded_and_its_opposite_punished(divergence) -> None:
+    better = JOINT._replace(x=JOINT.x + torch.tensor([[1.0, 0, 0], [0, 0, 1]]))
+    worse = (PEERS[0]._replace(x=PEERS[0].x + torch.tensor([[0.0, 1, 0], [1, 0, 0]])), PEERS[1])
+    method = FDivergence(divergence, separate=True)
+    loss = method.objective(NETS, JOINT, Context(peers=PEERS)).loss
+    assert method.objective(NETS, better, Context(peers=PEERS)).loss < loss
+    assert method.objective(NETS, JOINT, Context(peers=worse)).loss > loss
+
+
+def test_in_one_pass_each_input_meets_its_neighbours_label() -> None:
+    shared = FDivergence("pearson").objective(NETS, JOINT, Context()).loss
+    neighbours = (JOINT, batch([[0.0, 0, 0], [0, 0, 0]], [2, 0]))
+    apart = FDivergence("pearson", separate=True).objective(NETS, JOINT, Context(peers=neighbours)).loss
+    torch.testing.assert_close(shared, apart)
+
+
+@pytest.mark.parametrize(
+    ("divergence", "clean", "noisy"),
+    [
+        ("total_variation", 0.07721818, 0.05706384),
+        ("jensen_shannon", 0.04773459, 0.02971459),
+        ("pearson", 0.15146063, 0.10592500),
+        ("kl", -0.05298118, -0.10233843),
+    ],
+)
+def test_the_exact_correction_gives_the_clean_value_under_sparse_noise(divergence, clean, noisy) -> None:
+    assert exact_value(divergence, CLEAN, {}) == pytest.approx(clean, abs=1e-8)
+    assert exact_value(divergence, CLEAN @ SPARSE, {}) == pytest.approx(noisy, abs=1e-8)
+    corrected = {"M": correction_matrix(SPARSE)}
+    assert exact_value(divergence, CLEAN @ SPARSE, corrected) == pytest.approx(clean, abs=1e-8)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_the_uniform_correction_leaves_the_clean_value_but_for_a_factor(divergence) -> None:
+    e = torch.tensor([0.1, 0.2, 0.05, 0.05], dtype=torch.float64)
+    T = 0.6 * torch.eye(4).double() + e
+    corrected = exact_value(divergence, CLEAN @ T, {"M": correction_matrix(T, "uniform")})
+    assert corrected == pytest.approx(0.6 * exact_value(divergence, CLEAN, {}), abs=1e-12)
+
+
+@pytest.mark.parametrize("correction", ["uniform", "sparse", "exact"])
+def test_a_matrix_without_an_inverse_does_not_end_the_training(correction) -> None:
+    method = FDivergence(bias_correction=correction)
+    aux = method.estimate(Snapshot(torch.full((12, 4), 0.25).double(), torch.zeros(12), 0.3))
+    assert aux["M"].isfinite().all()
+
+
+def test_maximised_on_clean_labels_every_divergence_ends_at_the_bayes_classifier() -> None:
+    """Ten inputs, one of each class, and a free table of logits; expectations are exact."""
+    start = torch.randn(10, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64) / 100
+    for kind in DIVERGENCES.values():
+        logits = start.clone().requires_grad_()
+        for _ in range(1500):
+            probs = logits.softmax(-1)
+            value = kind.activation(probs).diagonal().mean() - kind.composed(probs).mean()
+            (gradient,) = torch.autograd.grad(value, [logits])
+            logits = (logits + 20 * gradient).detach().requires_grad_()
+        assert logits.argmax(1).tolist() == list(range(10)), kind.name
+
+
+def test_a_warm_up_comes_first_and_can_be_left_out() -> None:
+    first, second = FDivergence(warm_up=0.2).stages()
+    assert (first.method, first.share, second.share) == (CE(), 0.2, 0.8)
+    assert len(FDivergence(warm_up=0.0).stages()) == 1
+
+
+def test_a_correction_estimates_the_matrix_after_the_warm_up() -> None:
+    _, second = FDivergence(bias_correction="exact").stages()
+    posteriors = torch.cat([torch.eye(4).repeat(30, 1), torch.full((40, 4), 0.25)]).double()
+    aux = second.before(Snapshot(posteriors @ SPARSE, torch.zeros(160), 0.3))
+    torch.testing.assert_close(aux["M"] @ aux["T"], torch.eye(4).double())
+
+
+def test_presets_are_those_of_paper_and_authors() -> None:
+    assert build("f_divergence", {"preset": "paper"}) == FDivergence(separate=True, warm_up=0.0)
+    assert build("f_divergence", {"preset": "official", "divergence": "kl"}).warm_up == 0.7
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+@pytest.mark.parametrize(
+    "settings", [{"learnt": True}, {"separate": True, "warm_up": 0.0}, {"bias_correction": "exact"}], ids=str
+)
+def test_variants_keep_the_contract(settings, check) -> None:
+    check(build("f_divergence", {"divergence": "jensen_shannon", **settings}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"divergence": "jensen"}, "jensen"),
+        ({"bias_correction": "some"}, "bias_correction must be none, uniform, sparse, exact, not 'some'"),
+        ({"warm_up": 1.0}, "warm_up must be at least 0 and below 1, not 1.0"),
+        ({"warm_up": 0.0, "bias_correction": "exact"}, "a bias correction needs a warm-up"),
+        ({"learnt": True, "bias_correction": "exact"}, "a variational function that is not learnt"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_sentence(settings, message) -> None:
+    with pytest.raises(InputError, match=message):
+        FDivergence(**settings)
