@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from labelnoise.errors import InputError
+from labelnoise.methods import build
 from labelnoise.methods.backward import Backward
 from labelnoise.types import Context, Snapshot
 
@@ -11,12 +12,15 @@ AUX = {"T": T, "inverse": torch.linalg.inv(T)}
 
 
 def test_objective_is_the_published_mean(table, labelled) -> None:
-    loss = Backward().objective({"net": table(LOGITS)}, labelled([0, 1, 2]), Context(aux=AUX)).loss
+    loss = Backward(fix="none").objective({"net": table(LOGITS)}, labelled([0, 1, 2]), Context(aux=AUX)).loss
     assert loss.item() == pytest.approx((-0.05137163 + 1.41204300 + 3.79009178) / 3, abs=1e-8)
 
 
 def test_its_mean_over_noisy_labels_is_the_risk_of_clean_ones(table, labelled) -> None:
-    each = [Backward().objective({"net": table(LOGITS[:1])}, labelled([y]), Context(aux=AUX)).loss for y in range(3)]
+    each = [
+        Backward(fix="none").objective({"net": table(LOGITS[:1])}, labelled([y]), Context(aux=AUX)).loss
+        for y in range(3)
+    ]
     noisy = torch.tensor([0.6, 0.3, 0.1], dtype=torch.float64) @ T
     assert (noisy @ torch.stack(each)).item() == pytest.approx(0.99131130, abs=1e-8)
 
@@ -41,3 +45,8 @@ def test_a_matrix_without_an_inverse_does_not_end_the_training() -> None:
 def test_an_unknown_fix_is_refused() -> None:
     with pytest.raises(InputError, match="fix must be none, clamp or negate, not 'cut'"):
         Backward(fix="cut")
+
+
+def test_the_paper_goes_without_a_fix() -> None:
+    assert build("backward", {"preset": "paper"}) == Backward(fix="none")
+    assert build("backward", {"preset": "smoothing"}).matrix == "symmetric"

@@ -1,7 +1,8 @@
 """Backward correction: losses of all classes are weighed by T⁻¹, so that their mean is that of clean labels.
 
 Fidelity: no clipping of probabilities, for the loss is computed in log space; a matrix without an inverse has its
-pseudo-inverse taken. The loss is unbounded below; `fix` offers the remedies that the papers only cite.
+pseudo-inverse taken. The loss is unbounded below, and networks find that out: the remedy of Kiryo et al. 2017, which
+the papers only cite, is on. The preset `paper` does without.
 """
 
 from dataclasses import dataclass
@@ -25,8 +26,9 @@ class Backward(Corrected):
     paper: ClassVar[str] = (
         "Patrini et al., Making deep neural networks robust to label noise: a loss correction approach, CVPR 2017"
     )
+    presets: ClassVar = {**Corrected.presets, "paper": {"fix": "none"}}
 
-    fix: Fix = "none"  # clamp: no batch mean below 0; negate: such a mean is stepped on in reverse
+    fix: Fix = "negate"  # a batch mean below 0 is stepped on in reverse; clamp: not at all; none: as it is
 
     def __post_init__(self) -> None:
         super().__post_init__()
