@@ -166,7 +166,7 @@ def test_nothing_is_compared_with_true_labels_that_are_unknown():
     runner, loader, *_ = scene(truth=False)
     names = {name.split("/")[1] for name in evaluate(runner, loader)}
     assert names == {"accuracy_given", "nll_given", "score"}
-    assert "train_counts" not in details(runner, loader, CLASSES)
+    assert not {"train_counts", "margin_counts"} & details(runner, loader, CLASSES).keys()
 
 
 @pytest.mark.parametrize("truth", [True, False])
@@ -177,11 +177,11 @@ def test_details_equal_counts_by_hand(truth, monkeypatch):
     reference = data.y_true if truth else data.y_given
     for run in range(len(SEEDS)):
         probs = probabilities(runner, data, run)
-        confusion, counts, bins = np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((15, 3))
+        confusion, counts, bins = np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((300, 3))
         for i in parts["test"].tolist():
             top, guess = probs[i].max(), probs[i].argmax()
             confusion[reference[i], guess] += 1
-            bins[int(np.ceil(top * 15)) - 1] += [1, top, guess == reference[i].item()]
+            bins[int(np.ceil(top * 300)) - 1] += [1, top, guess == reference[i].item()]
         for i in parts["validation"].tolist():
             counts[probs[i].argmax(), data.y_given[i]] += 1
         np.testing.assert_array_equal(found["test_confusion"][run].numpy(), confusion)
@@ -195,6 +195,33 @@ def test_details_count_true_against_given_labels_of_the_training_rows():
     for i in parts["train"].tolist():
         expected[data.y_true[i], data.y_given[i]] += 1
     np.testing.assert_array_equal(details(runner, loader, CLASSES)["train_counts"][1].numpy(), expected)
+
+
+@pytest.mark.parametrize("most", [100, 10])  # of 23 rows: all, or every third
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_margins_are_counted_by_part_and_label(executor, most, monkeypatch):
+    monkeypatch.setattr(module, "MOST_LEARNT", most)
+    monkeypatch.setattr(module, "ROWS", 4)
+    runner, loader, data, parts = scene(executor, foreign=FOREIGN)
+    found = details(runner, loader, CLASSES)["margin_counts"]
+    assert found.shape == (2, 3, 3, 60)
+    for run in range(len(SEEDS)):
+        probs, expected = probabilities(runner, data, run), np.zeros((3, 3, 60))
+        for i in parts["train"].tolist()[:: 1 if most == 100 else 3]:
+            given, true = data.y_given[i].item(), data.y_true[i].item()
+            for part in (0, 1 if given == true else 2):
+                for place, label in enumerate((true, given, probs[i].argmax())):
+                    if label >= 0:  # its margin is p - 1/4, and the bins begin at -1/4
+                        expected[part, place, int(np.ceil(probs[i, label] * 60)) - 1] += 1
+        np.testing.assert_array_equal(found[run].numpy(), expected)
+
+
+def test_a_signal_is_heard_between_chunks_of_every_part(monkeypatch):
+    monkeypatch.setattr(module, "ROWS", 5)
+    runner, loader, *_ = scene()
+    heard = []
+    details(runner, loader, CLASSES, lambda: heard.append(1))
+    assert len(heard) == 5 + 3 + 3  # of 23, 12 and 15 rows
 
 
 def test_evaluating_leaves_no_trace():

@@ -54,9 +54,9 @@ def noisy_counts(rng, classes, rows, rate):
 
 def details(rng, classes, height, *, truth, rows=360, learns_T=False):
     """What the engine measures once at the end of a run."""
-    sizes = np.diff(np.linspace(0, rows, 16).astype(int))[::-1].copy()
-    sizes[:3] = 0
-    centres = (np.arange(15) + 0.6) / 15
+    sizes = np.diff(np.linspace(0, rows, 301).astype(int))[::-1].copy()
+    sizes[:60] = 0
+    centres = (np.arange(300) + 0.6) / 300
     found = {
         "test_confusion": noisy_counts(rng, classes, rows, 1 - height),
         "test_bins": np.stack([sizes, sizes * centres, np.round(sizes * centres * height)], 1),
@@ -64,6 +64,8 @@ def details(rng, classes, height, *, truth, rows=360, learns_T=False):
     }
     if truth != "unknown":
         found["train_counts"] = noisy_counts(rng, classes, 4 * rows, 0.4)
+        right, wrong = rng.multinomial(rows, np.full(60, 1 / 60), (2, 3))
+        found["margin_counts"] = np.stack([right + wrong, right, wrong])
     if learns_T:
         found["T"] = found["validation_counts"] / found["validation_counts"].sum(1, keepdims=True)
     return {name: torch.tensor(value, dtype=torch.float64) for name, value in found.items()}

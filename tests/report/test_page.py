@@ -66,6 +66,26 @@ def small(fabricate, **settings):
     return fabricate(**{"methods": [named(name) for name in SMALL], "epochs": 6} | settings)
 
 
+def change_details(store, change, which="*"):
+    """Replace what was measured once by `change` of it."""
+    for path in store.folder.glob(f"{which}/details.safetensors"):
+        tensors, facts = checkpoint.load(path)
+        checkpoint.save(path, change(tensors), facts)
+    return store
+
+
+def with_fifteen_bins(tensors):
+    """As it was measured once."""
+    return tensors | {"test_bins": tensors["test_bins"].unflatten(1, (15, 20)).sum(2)}
+
+
+def calibration_error(bins, merged):
+    """In per cent, from a loop over so many of the 300 bins merged."""
+    width, each = len(bins) // merged, bins.numpy()
+    sums = [sum(each[i * width + j] for j in range(width)) for i in range(merged)]
+    return f"{100 * sum(abs(right - sure) for _, sure, right in sums) / sum(rows for rows, *_ in sums):.1f}"
+
+
 def lay_in_the_plane(store, *, wrong=True):
     """Give every run predictions and points of a plane, as if its inputs were two numbers."""
     for path in store.folder.glob("*/details.safetensors"):
@@ -189,7 +209,7 @@ def test_rows_that_look_the_same_keep_their_own_figures(fabricate):
     ones, others = (summarise(store).rows[place] for place in (0, 1))
     assert ones.label == others.label
     cells = [cell.strip() for cell in Reader(page(store)).cells]
-    shown = [cells[i + 2] for i, cell in enumerate(cells) if cell.startswith(ones.label)]
+    shown = [cells[i + 2] for i, cell in enumerate(cells) if cell.startswith(ones.label)][:2]
     assert [text.split()[0] for text in shown] == [
         f"{100 * mean(row.accuracies['last']):.1f}" for row in (ones, others)
     ]
@@ -197,9 +217,104 @@ def test_rows_that_look_the_same_keep_their_own_figures(fabricate):
     errors = re.findall(r"<figcaption>mixup.*?: ECE ([\d.]+) %", page(store))
     expected = []
     for row in (ones, others):
-        rows, confidence, correct = sum(run.details["test_bins"] for run in row.finished).numpy().T
-        expected.append(f"{100 * np.abs(correct - confidence).sum() / rows.sum():.1f}")
+        expected.append(calibration_error(sum(run.details["test_bins"] for run in row.finished), 15))
     assert errors == expected
+
+
+def test_the_calibration_error_is_shown_with_fifteen_and_with_a_hundred_bins(fabricate):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 5, (1, 300))
+    hits = rng.binomial(rows, 0.6)
+    bins = torch.tensor(np.stack([rows, rows * (np.arange(300) + 0.5) / 300, hits], -1), dtype=torch.float64)
+    store = small(fabricate, methods=[named("ce")], seeds=1)
+    html = page(change_details(store, lambda tensors: tensors | {"test_bins": bins}))
+    usual, fine = (calibration_error(bins[0], merged) for merged in (15, 100))
+    assert usual != fine
+    assert f"<figcaption>ce: ECE {usual} %, {fine} % (100 bins)</figcaption>" in html
+
+
+def test_a_folder_with_fifteen_bins_has_the_page_it_had(fabricate):
+    store = small(fabricate, methods=[named("ce")])
+    drawing = re.compile(r"<figcaption>ce: ECE ([\d.]+) %(, [\d.]+ % \(100 bins\))?</figcaption>")
+    (new,) = drawing.findall(page(store))
+    (old,) = drawing.findall(page(change_details(store, with_fifteen_bins)))
+    assert new[1]
+    assert old == (new[0], "")
+
+
+def test_runs_with_fifteen_and_with_300_bins_are_pooled(fabricate):
+    store = small(fabricate, methods=[named("ce"), named("ce")], seeds=1)
+    facts = store.folder / "ce-1" / "finished.json"
+    facts.write_text(facts.read_text().replace(digest([named("ce"), 0]), "another"))
+    records = store.folder / "ce-1" / "records.jsonl"
+    records.write_text(records.read_text().replace(digest([named("ce"), 0]), "another"))
+    before = re.findall(r"ECE ([\d.]+) %", page(store))
+    change_details(store, with_fifteen_bins, "ce-1")
+    assert [len(run.details["test_bins"]) for run in summarise(store).rows[0].finished] == [300, 15]
+    assert re.findall(r"ECE ([\d.]+) %", page(store)) == before
+
+
+def panels_of_margins(html):
+    return re.findall(r"<figure>\s*<figcaption>([^<]+)</figcaption>\s*<svg[^>]*density of margins", html)
+
+
+def test_methods_whose_wrong_labels_are_known_have_densities_of_margins(fabricate):
+    html = page(small(fabricate))
+    assert panels_of_margins(html) == list(SMALL)
+    assert "Lukasik et al. 2020" in html
+
+
+def test_margins_that_were_not_measured_are_not_drawn(fabricate):
+    store = small(fabricate)
+    change_details(store, lambda tensors: {n: v for n, v in tensors.items() if n != "margin_counts"}, "gce-*")
+    assert panels_of_margins(page(store)) == ["ce", "forward"]
+    html = page(small(fabricate, truth="unknown", folder="unknown"))
+    assert "Lukasik" not in html
+
+
+def test_without_wrong_labels_there_is_nothing_to_be_sure_of(fabricate):
+    def all_right(tensors):
+        tensors["margin_counts"][:, 2] = 0
+        return tensors
+
+    assert "Lukasik" not in page(change_details(small(fabricate), all_right))
+
+
+def test_densities_are_those_of_the_given_and_of_the_true_class(fabricate):
+    def sharp(tensors):
+        counts = torch.zeros(3, 3, 3, 60)
+        counts[:, 1, 1, 50] = counts[:, 2, 1, 30] = counts[:, 2, 0, 10] = 7  # right; wrong: given, true
+        return tensors | {"margin_counts": counts}
+
+    html = page(change_details(small(fabricate, methods=[named("ce")]), sharp))
+    drawn = html[html.index('<section id="margins">') :].split("</section>")[0]
+    peaks = []
+    for index in range(3):
+        path = re.search(rf'd="([^"]+)"[^>]*stroke: var\(--s{index}\)', drawn)[1]
+        points = np.array(re.findall(r"[ML] (\S+) (\S+)", path), dtype=float)
+        peaks.append(points[points[:, 1] == points[:, 1].min(), 0].mean())
+    left, middle, right = peaks[::-1]
+    assert left < middle < right
+    assert middle - left == pytest.approx(right - middle, abs=0.1)
+
+
+def test_what_predictions_tell_is_shown_as_mean_and_spread_on_both_parts(fabricate):
+    store = small(fabricate)
+    cells = [cell.strip() for cell in Reader(page(store)).cells]
+    begin = cells.index("KL") + 1
+    for name in SMALL:
+        place = cells.index(name, begin)
+        for column, part in enumerate(("test_confusion", "validation_counts")):
+            values = []
+            for run in store.runs().values():
+                if run.config["method"]["name"] == name:
+                    joint = run.details[part].numpy() / run.details[part].numpy().sum()
+                    values.append(np.abs(joint - np.outer(joint.sum(1), joint.sum(0))).sum() / 2)
+            assert cells[place + 3 + column] == f"{mean(values):.2f} ± {stdev(values):.2f}"  # after FIT
+
+
+def test_nothing_is_told_of_labels_that_may_be_wrong_in_the_test_part(fabricate):
+    assert '<section id="told">' not in page(small(fabricate, truth="unknown"))
 
 
 def test_an_estimate_by_predictions_is_drawn_by_predicted_class(fabricate):
@@ -385,7 +500,7 @@ def luminance(colour):
 def test_in_a_browser_every_figure_is_seen_and_nothing_is_asked_for(opened, fabricate, width, classes):
     tab, complaints, requests = opened(small(fabricate, classes=classes, name="x" * 200, notes=["y" * 300]), width)
     boxes = tab.evaluate(BOXES)
-    assert len(boxes) >= 2 + 3 + 3 + 3 + 1  # curves, training, matrices, calibration, confusion
+    assert len(boxes) >= 2 + 3 + 3 + 3 + 3 + 1  # curves, training, margins, matrices, calibration, confusion
     assert all(box["width"] > 100 and box["height"] > 100 for box in boxes)
     assert all(box["left"] >= 0 and box["right"] <= width for box in boxes)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width

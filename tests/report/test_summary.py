@@ -3,10 +3,12 @@ from math import sqrt
 
 import numpy as np
 import pytest
+import torch
 from scipy.stats import ttest_ind
 
 from labelnoise.config import digest
-from labelnoise.report.summary import significant, summarise
+from labelnoise.engine import checkpoint
+from labelnoise.report.summary import informed, significant, summarise
 
 ACCURACIES = {  # method -> seed -> test accuracy per epoch
     "gce": [[0.5, 0.875, 0.75], [0.25, 0.5, 0.625]],
@@ -245,3 +247,34 @@ def test_runs_of_one_method_with_other_code_are_rows_of_their_own(fabricate):
         run["config"]["code"] = code
     closing.write_text(json.dumps(held))
     assert [row.label for row in summarise(store).rows] == ["mine (code=aaaa)", "mine (code=bbbb)"]
+
+
+def counted(fabricate, **counts):
+    """The only row of a folder in which these counts were measured."""
+    store = fabricate([named("ce")], seeds=1, epochs=2, classes=("no", "yes"))
+    path = next(store.folder.glob("*/details.safetensors"))
+    checkpoint.save(path, {name: torch.tensor([each]) for name, each in counts.items()}, {})
+    return summarise(store).rows[0]
+
+
+def test_what_predictions_tell_of_labels_is_judged_on_both_parts(fabricate):
+    # 4, 1, 2, 3 of ten: joint .4 .1 / .2 .3 and product .3 .2 / .3 .2; then independent
+    row = counted(fabricate, test_confusion=[[4, 2], [1, 3]], validation_counts=[[6, 21], [10, 35]])
+    found = {name: value.tolist() for name, value in informed(row).items()}
+    joint, product = np.array([0.4, 0.1, 0.2, 0.3]), np.array([0.3, 0.2, 0.3, 0.2])
+    middle = (joint + product) / 2
+    kl = (joint * np.log(joint / product)).sum()
+    twice_js = (joint * np.log(joint / middle) + product * np.log(product / middle)).sum()
+    assert found["FIT"] == [pytest.approx([(4 / 3 + 3 / 2) / 2, 1])]
+    assert found["total variation"] == [pytest.approx([0.2, 0])]
+    assert found["KL"] == [pytest.approx([kl, 0])]
+    assert found["Jensen-Shannon"] == [pytest.approx([twice_js, 0])]
+
+
+def test_a_class_that_is_never_predicted_is_left_out_of_fit(fabricate):
+    row = counted(fabricate, test_confusion=[[5, 0], [5, 0]], validation_counts=[[5, 0], [0, 5]])
+    assert informed(row)["FIT"].tolist() == [[1, 2]]
+
+
+def test_without_counts_of_both_parts_nothing_is_told(fabricate):
+    assert informed(counted(fabricate, test_confusion=[[5, 0], [5, 0]])) == {}

@@ -1,6 +1,7 @@
 """Judging R runs: predictions on every part, compared with given and, where known, with true labels."""
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from math import prod
 
 import torch
@@ -8,11 +9,13 @@ from torch import Tensor
 
 from labelnoise.data.loader import PARTS, Chunk, Loader, Part
 from labelnoise.engine.executors import Executor
+from labelnoise.metrics import margin_counts
+from labelnoise.metrics.margins import margins
 
 ROWS = 256  # at once, at most; bounds the memory of methods that sample
 NUMBERS = {"cpu": 2**20, "cuda": 2**26}  # of inputs at once, over all runs: a signal is heard between two chunks
 MOST_LEARNT = 100_000  # rows of the training part that are judged after an epoch, evenly spread
-BINS = 15  # of confidence
+BINS = 300  # of confidence: they merge into 15, and into 100
 Pause = Callable[[], None]
 Progress = Callable[[float], None]  # the share that is done
 
@@ -29,7 +32,7 @@ def evaluate(
     Rows that belong to none of the classes (true label -1) have wrong labels, and none that could be predicted.
     """
     measures: dict[str, Tensor] = {}
-    strides = {part: -(-loader.samples // MOST_LEARNT) if part == "train" else 1 for part in PARTS}
+    strides = {part: _stride(loader) if part == "train" else 1 for part in PARTS}
     judged = {part: loader.parts[part].every(stride) for part, stride in strides.items()}
     rows, done = sum(part.rows.shape[1] for part in judged.values()), 0
     for part, stride in strides.items():
@@ -57,9 +60,11 @@ def training_probs(executor: Executor, loader: Loader, pause: Pause = lambda: No
 def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lambda: None) -> dict[str, Tensor]:
     """Counts that a report is made of, with the run axis first; the reference is the truth where it is known.
 
-    test_confusion (R, K, K): reference by predicted class. test_bins (R, 15, 3): rows, summed confidence and hits in
-    equal bins (lo, hi] of confidence. validation_counts (R, K, K): predicted class by given label. train_counts
-    (R, K, K), where the truth is known: true by given label. T (R, K, K), of methods that have one.
+    test_confusion (R, K, K): reference by predicted class. test_bins (R, 300, 3): rows, summed confidence and hits in
+    equal bins (lo, hi] of confidence. validation_counts (R, K, K): predicted class by given label. T (R, K, K), of
+    methods that have one. Where the truth is known: train_counts (R, K, K), true by given label, and margin_counts
+    (R, 3, 3, 60), of all training rows, those labelled rightly and those labelled wrongly, how far the probability of
+    the true, the given and the predicted class stands above the mean; of a large part an even share, as in `evaluate`.
     """
     test = [_judged(probs, chunk) for probs, chunk in _predicted(executor, loader, "test", pause)]
     predicted, confidence, reference = (torch.cat(each, dim=1) for each in zip(*test, strict=True))
@@ -71,6 +76,12 @@ def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lam
     }
     if (y_true := loader.parts["train"].y_true) is not None:
         found["train_counts"] = _pairs(y_true, loader.labels, classes)
+        learnt = (
+            _margins(probs, chunk.y_given, chunk.y_true, classes)
+            for probs, chunk in _predicted(executor, loader, "train", pause, _stride(loader))
+            if chunk.y_true is not None
+        )
+        found["margin_counts"] = reduce(torch.add, learnt)
     return found | executor.transition()
 
 
@@ -79,8 +90,14 @@ def _rows(loader: Loader) -> int:
     return max(1, min(ROWS, NUMBERS[loader.device.type] // numbers))
 
 
-def _predicted(executor: Executor, loader: Loader, part: str, pause: Pause) -> Iterator[tuple[Tensor, Chunk]]:
-    for chunk in loader.chunks(part, _rows(loader)):
+def _stride(loader: Loader) -> int:
+    return -(-loader.samples // MOST_LEARNT)
+
+
+def _predicted(
+    executor: Executor, loader: Loader, part: str, pause: Pause, stride: int = 1
+) -> Iterator[tuple[Tensor, Chunk]]:
+    for chunk in loader.chunks(part, _rows(loader), stride):
         yield executor.log_probs(chunk.x).exp(), chunk
         pause()
 
@@ -97,6 +114,13 @@ def _pairs(first: Tensor, second: Tensor, classes: int) -> Tensor:
     places = torch.where(first < 0, end, (runs * classes + first) * classes + second)
     counts = torch.bincount(places.flatten(), minlength=end + 1)[:end]
     return counts.reshape(len(first), classes, classes)
+
+
+def _margins(probs: Tensor, y_given: Tensor, y_true: Tensor, classes: int) -> Tensor:
+    right = y_given == y_true
+    rows = torch.stack([torch.ones_like(right), right, ~right], dim=1).unsqueeze(2)  # (R, 3, 1, n)
+    each = torch.stack([margins(probs, y) for y in (y_true, y_given, probs.argmax(-1))], dim=1)
+    return margin_counts(each.unsqueeze(1).where(rows, torch.nan), classes)
 
 
 def _bins(confidence: Tensor, right: Tensor, known: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import mean
+from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,8 @@ from labelnoise.files import write
 from labelnoise.metrics import binned_ece, matrix_error, shares
 from labelnoise.report import figures
 from labelnoise.report.figures import Curve, Floats, Plane
-from labelnoise.report.summary import Row, Summary, significant, summary_of, trials_of
+from labelnoise.report.paper_figures import densities
+from labelnoise.report.summary import Row, Summary, informed, significant, summary_of, trials_of
 from labelnoise.report.tables import MEANING, count, head, spread
 from labelnoise.results.select import TEST, NoisyValidation
 from labelnoise.results.store import Run, Store
@@ -22,6 +23,7 @@ from labelnoise.results.store import Run, Store
 UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # a name may hold what HTML must not
 MOST_COUNTED = 20  # classes up to which their rows are counted one by one
 MOST_CALIBRATED = 8  # methods up to which all have a reliability diagram
+BINS, FINE_BINS = 15, 100  # of confidence, in a diagram and for a second error
 CONFUSED = 10  # pairs of classes in the list of the most confused
 PLANE = ("probs", "frame", "points", "given", "wrong")  # details of runs whose inputs are two numbers
 TRAINING = {  # what is shown of the training part where the truth is known
@@ -32,6 +34,11 @@ TRAINING = {  # what is shown of the training part where the truth is known
 FITTING = {  # and where it is not
     "train/accuracy_given": "training part, as labelled",
     "validation/accuracy_given": "validation part, as labelled",
+}
+MARGINS = {  # of a training row: the part of them, and the label that is meant, as places in `margin_counts`
+    "rightly labelled rows: their label": (1, 1),
+    "wrongly labelled rows: their label": (2, 1),
+    "wrongly labelled rows: their true class": (2, 0),
 }
 
 
@@ -81,8 +88,10 @@ def page(store: Store) -> str:
         legend=_legend([row.label for row in rows]),
         curves=_curves(rows, summary),
         training=_training(rows),
+        margins=_margins(rows, len(names)),
         regions=_regions(rows, names),
         matrices=_matrices(summary.best, rows, names),
+        told=_told(rows) if facts["data"]["truth"] != "unknown" else [],
         calibration=_calibration(summary.best, rows),
         confusion=_confusion(summary.best, names),
         searches=trials_of(held),
@@ -219,6 +228,17 @@ def _training(rows: Sequence[Row]) -> dict[str, Any]:
     return {"known": known, "panels": panels, "legend": _legend(list(meaning.values()))}
 
 
+def _margins(rows: Sequence[Row], classes: int) -> dict[str, Any]:
+    panels, span = [], (-1 / classes, 1 - 1 / classes)
+    for place, row in enumerate(rows):
+        found = [each for each in _measured_once(row, "margin_counts") if each[2].any()]  # some labels are wrong
+        if found:
+            drawn = [np.stack([each[at] for each in found]) for at in MARGINS.values()]
+            title = f"{row.label}, density of margins on the training part: {'; '.join(MARGINS)}"
+            panels.append(Panel(densities(f"margin{place}", title, drawn, span), row.label))
+    return {"panels": panels, "legend": _legend(list(MARGINS))}
+
+
 def _regions(rows: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
     # of the first seed: the mean of several boundaries would be that of none
     panels, wrong = [], False
@@ -278,12 +298,32 @@ def _calibration(best: Row | None, rows: Sequence[Row]) -> list[Panel]:
     chosen = [row for row in rows if len(rows) <= MOST_CALIBRATED or row is best or row.method == "ce"]
     panels = []
     for place, row in enumerate(chosen):
-        bins = _pooled(row, "test_bins")
-        if bins is not None:
+        found = _measured_once(row, "test_bins")
+        if found:
+            bins = _merged(found, BINS)
             caption = f"{row.label}: ECE {100 * float(binned_ece(bins)):.1f} %"
+            if all(len(each) % FINE_BINS == 0 for each in found):  # once there were fifteen
+                caption += f", {100 * float(binned_ece(_merged(found, FINE_BINS))):.1f} % ({FINE_BINS} bins)"
             svg = figures.reliability(f"bins{place}", f"Accuracy by confidence of {caption}", bins)
             panels.append(Panel(svg, caption))
     return panels
+
+
+def _merged(found: Sequence[Floats], into: int) -> Floats:
+    merged: Floats = np.sum([each.reshape(into, -1, 3).sum(1) for each in found], axis=0)
+    return merged
+
+
+def _told(rows: Sequence[Row]) -> list[tuple[str, dict[str, list[str]]]]:
+    # each measure on the test part and on noisy validation
+    found = [(row.label, informed(row)) for row in rows]
+    return [
+        (label, {n: [_number(part) for part in v.T.tolist()] for n, v in each.items()}) for label, each in found if each
+    ]
+
+
+def _number(values: Sequence[float]) -> str:
+    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
 
 
 def _confusion(best: Row | None, names: Sequence[str]) -> dict[str, Any] | None:

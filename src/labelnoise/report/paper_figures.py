@@ -64,7 +64,7 @@ def densities(name: str, title: str, drawn: Sequence[Floats], span: tuple[float,
     """Densities of margins, mean over runs, from counts (runs, bins) in equal bins of `span`."""
     size = (300, 200)
     with _figure(size) as figure:
-        axes = figure.add_axes(_box(size, left=34, bottom=40, right=8, top=8))
+        axes = figure.add_axes(_box(size, left=46, bottom=40, right=8, top=8))
         for index, counts in enumerate(drawn):
             bins = counts.shape[1]
             width = (span[1] - span[0]) / bins

@@ -4,11 +4,18 @@ import json
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import mean
 from typing import Any, NamedTuple
 
+import torch
+from torch import Tensor
+
 from labelnoise.config import Named
+from labelnoise.losses import divergence
 from labelnoise.methods import METHODS
+from labelnoise.metrics import divergence_values
+from labelnoise.metrics.fitness import fitness
 from labelnoise.results.select import SELECTIONS, NoisyValidation, accuracy_on_test
 from labelnoise.results.store import Contents, Run, Store
 from labelnoise.sweep.plan import set_by_rate, told
@@ -21,6 +28,8 @@ REFERENCE = {
     "verified": "verified labels of the test part",
     "unknown": "given labels",
 }
+DIVERGENCES = {"total variation": "total_variation", "Jensen-Shannon": "jensen_shannon", "KL": "kl"}
+COUNTED = {"test_confusion", "validation_counts"}
 CAUTION = (
     "True labels are unknown: the given labels of the test part are partly wrong themselves, so these figures compare "
     "methods with each other and do not say how often a method is right."
@@ -117,6 +126,20 @@ def trials_of(held: Contents) -> dict[str, list[Trial]]:
         ]
         found[method] = sorted(trials, key=lambda each: -1.0 if each.score is None else each.score, reverse=True)
     return found
+
+
+def informed(row: Row) -> dict[str, Tensor]:
+    """How much predictions tell of labels: values (runs, 2) by name, on the test part and on noisy validation.
+
+    FIT is the mean of the diagonal, over classes that are predicted. Runs that lack counts are left out.
+    """
+    found = [run.details for run in row.finished if run.details.keys() >= COUNTED]
+    if not found:
+        return {}
+    each = [torch.stack([one["test_confusion"].T, one["validation_counts"]]) for one in found]
+    counts = torch.stack(each)  # (runs, 2, K, K), predicted class by label
+    values = {name: divergence_values(counts, partial(divergence, name=kind)) for name, kind in DIVERGENCES.items()}
+    return {"FIT": fitness(counts).diagonal(dim1=-2, dim2=-1).nanmean(-1), **values}
 
 
 def described(settings: Mapping[str, Any], names: Collection[str], digits: int = 4) -> str:
