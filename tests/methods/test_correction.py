@@ -55,10 +55,17 @@ def test_smoothed_forward_has_the_published_loss(table, labelled) -> None:
         ({"warm_up": 1.0}, "warm_up must lie between 0 and 1, not 1.0"),
         ({"alpha": 1.0}, "alpha must be at least 0 and below 1, not 1.0"),
         ({"matrix": ".9 .1; .2 .8"}, "the setting matrix is for 2 classes, but the data have 3"),
-        ({"matrix": ".9 .2; .2 .8"}, "row 0 of T sums to 1.1, not to 1"),
+        ({"matrix": ".9 .2; .2 .8"}, "the setting matrix cannot be used: row 0 of T sums to 1.1, not to 1"),
+        ({"matrix": ".9 x; .2 .8"}, "the setting matrix cannot be used: T must be a square table of numbers"),
+        ({"quantile": "abc"}, "quantile must be above 0 and at most 1, 'auto' or None, not 'abc'"),
         ({"matrix": "nowhere.csv"}, "the noise matrix in nowhere.csv cannot be used"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(settings, message) -> None:
     with pytest.raises(InputError, match=message):
         Forward(**settings).estimate(SNAPSHOT)
+
+
+def test_a_matrix_of_another_size_is_refused_before_anything_is_trained(spec) -> None:
+    with pytest.raises(InputError, match="the setting matrix is for 2 classes, but the data have 3"):
+        Forward(matrix=".9 .1; .2 .8").networks(spec)

@@ -81,8 +81,22 @@ def test_presets_keep_the_contract(preset, check) -> None:
         ({"on_student": "both"}, "on_student must be none, smoothing or forward, not 'both'"),
         ({"teacher": "nobody"}, "unknown method 'nobody'"),
         ({"teacher": "gce(p=1)"}, "method 'gce' has no setting 'p'"),
+        ({"teacher": "gce(q=2"}, "has a bracket without its other half"),
+        ({"temperature": 0.0}, "temperature must be above 0, not 0.0"),
+        ({"alpha": 1.5}, "alpha must be at least 0 and below 1, not 1.5"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(settings, message) -> None:
     with pytest.raises(InputError, match=message):
         Distillation(**settings)
+
+
+def test_a_teacher_is_told_the_noise_rate() -> None:
+    assert Distillation("co_teaching").informed(0.4).teacher == "co_teaching(forget=0.4)"
+
+
+def test_a_settled_teacher_no_longer_needs_its_file(tmp_path) -> None:
+    (tmp_path / "T.csv").write_text("0.9,0.1\n0.2,0.8\n")
+    settled = Distillation(f"forward(matrix={tmp_path / 'T.csv'})").settled()
+    assert settled.teacher == "forward(matrix=0.9 0.1; 0.2 0.8)"
+    assert settled.settled() == settled

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -10,7 +11,7 @@ from labelnoise.losses.f_divergence import correction_matrix
 from labelnoise.methods import build
 from labelnoise.methods.ce import CE
 from labelnoise.methods.f_divergence import FDivergence
-from labelnoise.testing import CHECKS
+from labelnoise.testing import CHECKS, TRAIN, Silent, training
 from labelnoise.types import Batch, Context, Snapshot
 
 NETS = {"net": nn.Identity()}
@@ -161,3 +162,12 @@ def test_variants_keep_the_contract(settings, check) -> None:
 def test_what_does_not_fit_is_refused_with_a_sentence(settings, message) -> None:
     with pytest.raises(InputError, match=message):
         FDivergence(**settings)
+
+
+@pytest.mark.parametrize("divergence", ["total_variation", "kl"])
+def test_a_learnt_function_does_not_undo_the_warm_up(divergence) -> None:
+    observer = Silent()
+    training(
+        [FDivergence(divergence, learnt=True)], seeds=[0], train=replace(TRAIN, epochs=20), observer=observer
+    ).run()
+    assert observer.results[-1].measures[0]["test/accuracy_true"] > 0.95

@@ -3,6 +3,7 @@ import torch
 from torch.func import vmap
 from torch.nn import functional as F
 
+from labelnoise.errors import InputError
 from labelnoise.methods.ce import CE
 from labelnoise.methods.label_smoothing import LabelSmoothing
 from labelnoise.types import Context
@@ -34,3 +35,8 @@ def test_objective_mapped_over_alpha_equals_the_loop(table, labelled) -> None:
     mapped = vmap(lambda alpha: LabelSmoothing(alpha).objective(nets, batch, Context()).loss)(values)
     looped = [LabelSmoothing(alpha).objective(nets, batch, Context()).loss for alpha in values.tolist()]
     torch.testing.assert_close(mapped, torch.stack(looped))
+
+
+def test_an_alpha_of_one_or_more_is_refused() -> None:
+    with pytest.raises(InputError, match=r"alpha must be below 1, not 1\.5"):
+        LabelSmoothing(1.5)

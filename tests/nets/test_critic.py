@@ -11,10 +11,9 @@ def test_a_score_is_that_of_a_pair_alone() -> None:
         torch.testing.assert_close(critic(probs[i : i + 1], labels[i : i + 1])[0], scores[i])
 
 
-def test_the_label_counts() -> None:
-    critic, probs = Critic(3), torch.full((2, 3), 1 / 3)
-    first, second = critic(probs, torch.tensor([0, 2]))
-    assert first != second
+def test_it_begins_at_the_probability_of_the_label() -> None:
+    probs = torch.tensor([[0.2, 0.3, 0.5]])
+    assert [Critic(3)(probs, torch.tensor([label])).item() for label in range(3)] == probs[0].tolist()
 
 
 def test_inputs_are_a_probability_and_a_mark_for_each_class() -> None:

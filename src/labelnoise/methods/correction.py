@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
@@ -13,7 +13,8 @@ from labelnoise.methods.ce import CE
 from labelnoise.noise.grammar import read_matrix
 from labelnoise.noise.matrix import TransitionMatrix, random_redraw
 from labelnoise.transition import Quantile, estimate_anchor
-from labelnoise.types import Context, Nets, Snapshot
+from labelnoise.transition.anchor import check_quantile
+from labelnoise.types import Context, DataSpec, Nets, Snapshot
 
 ESTIMATED, SYMMETRIC = "estimated", "symmetric"
 
@@ -40,6 +41,15 @@ class Corrected(Method):
             raise InputError(f"warm_up must lie between 0 and 1, not {self.warm_up}")
         if not 0 <= self.alpha < 1:
             raise InputError(f"alpha must be at least 0 and below 1, not {self.alpha}")
+        check_quantile(self.quantile)
+        if ";" in self.matrix:
+            self._rows()
+
+    def networks(self, spec: DataSpec) -> dict[str, Any]:
+        """One network; a known T must have its number of classes."""
+        if self.matrix != ESTIMATED:
+            self._known(spec.classes)
+        return super().networks(spec)
 
     def stages(self) -> tuple[Stage, ...]:
         """Cross-entropy to estimate T, then a new network with the corrected loss; that alone where T is known."""
@@ -66,10 +76,16 @@ class Corrected(Method):
     def _known(self, classes: int) -> Tensor:
         if self.matrix == SYMMETRIC:
             return random_redraw(classes, self.alpha).probs
-        T = TransitionMatrix.from_rows([row.split() for row in self.settled().matrix.split(";")])
+        T = self._rows()
         if T.classes != classes:
             raise InputError(f"the setting matrix is for {T.classes} classes, but the data have {classes}")
         return T.probs
+
+    def _rows(self) -> TransitionMatrix:
+        try:
+            return TransitionMatrix.from_rows([row.split() for row in self.settled().matrix.split(";")])
+        except InputError as problem:
+            raise InputError(f"the setting matrix cannot be used: {problem}") from None
 
     def noisy_log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
         """log(p @ T), or log p where validation is to use that."""

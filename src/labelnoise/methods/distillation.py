@@ -6,14 +6,14 @@ predictions are smoothed, or the student's mixed, by alpha / K.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Self, get_args
 
 from torch import Tensor
 
 from labelnoise.errors import InputError
 from labelnoise.losses.distillation import OnStudent, distilled
-from labelnoise.methods.base import Method, Stage, build, hyper, register
-from labelnoise.methods.wrapped import Wrapped
+from labelnoise.methods.base import Method, Stage, hyper, register
+from labelnoise.methods.wrapped import Wrapped, from_text, to_text
 from labelnoise.rng import Rng
 from labelnoise.types import Batch, Context, DataSpec, Nets, Terms
 
@@ -42,7 +42,11 @@ class Distillation(Method):
             raise InputError(f"share must lie between 0 and 1, not {self.share}")
         if self.on_student not in get_args(OnStudent):
             raise InputError(f"on_student must be none, smoothing or forward, not {self.on_student!r}")
-        _ = self._teacher  # raises where there is no such method or setting
+        if not 0 <= self.alpha < 1:
+            raise InputError(f"alpha must be at least 0 and below 1, not {self.alpha}")
+        if isinstance(self.temperature, float) and not self.temperature > 0:  # in a pack it is a tensor
+            raise InputError(f"temperature must be above 0, not {self.temperature}")
+        from_text(self.teacher)
 
     def networks(self, spec: DataSpec) -> dict[str, Any]:
         """The teacher's, under names that begin with `teacher.`, and the student."""
@@ -64,15 +68,14 @@ class Distillation(Method):
         loss = distilled(nets["net"](batch.x), teacher, self.temperature, alpha=self.alpha, on_student=self.on_student)
         return Terms(loss.mean())
 
+    def informed(self, noise_rate: float) -> Self:
+        """With a teacher that is told the rate."""
+        return replace(self, teacher=to_text(from_text(self.teacher).informed(noise_rate)))
+
+    def settled(self) -> Self:
+        """With a teacher whose files are replaced by what is in them."""
+        return replace(self, teacher=to_text(from_text(self.teacher).settled()))
+
     @property
     def _teacher(self) -> Method:
-        name, _, settings = self.teacher.partition("(")
-        pairs = [pair.split("=", 1) for pair in settings.removesuffix(")").split(",") if pair]
-        return Wrapped("teacher.", build(name, {key.strip(): _value(value) for key, value in pairs}))
-
-
-def _value(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text.strip()
+        return Wrapped("teacher.", from_text(self.teacher))

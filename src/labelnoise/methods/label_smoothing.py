@@ -7,6 +7,7 @@ sharpen instead, which undoes noise in expectation (backward correction is smoot
 from dataclasses import dataclass
 from typing import ClassVar
 
+from labelnoise.errors import InputError
 from labelnoise.losses.smoothing import label_smoothed
 from labelnoise.methods.base import Method, hyper, register
 from labelnoise.types import Batch, Context, Nets, Terms
@@ -20,6 +21,10 @@ class LabelSmoothing(Method):
     paper: ClassVar[str] = "Lukasik et al., Does label smoothing mitigate label noise?, ICML 2020"
 
     alpha: float = hyper(0.1, low=0.0, high=0.6)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.alpha, float) and not self.alpha < 1:  # in a pack it is a tensor
+            raise InputError(f"alpha must be below 1, not {self.alpha}")
 
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """Mean smoothed loss."""

@@ -16,6 +16,7 @@ from labelnoise.methods.base import Method, Stage, register
 from labelnoise.methods.ce import CE
 from labelnoise.methods.correction import anchor_matrix
 from labelnoise.transition import Quantile
+from labelnoise.transition.anchor import check_quantile
 from labelnoise.transition.revision import Revision
 from labelnoise.types import Batch, Context, DataSpec, Nets, Terms
 
@@ -48,6 +49,8 @@ class TRevision(Method):
     def __post_init__(self) -> None:
         if min(self.warm_up, self.revise) <= 0 or self.warm_up + self.revise >= 1:
             raise InputError(f"warm_up {self.warm_up} and revise {self.revise} must be above 0 and sum to less than 1")
+
+        check_quantile(self.quantile)
 
     def networks(self, spec: DataSpec) -> dict[str, nn.Module]:
         """The classifier, and the correction of T."""

@@ -102,9 +102,10 @@ def _check(configs: Sequence[RunConfig], make: Builder, noise_rate: float | None
     # Raises where something cannot be trained; what is known of the data goes into the folder.
     task = prepare(configs[0], make)
     augment.check(configs[0].train.augment, task.dataset.shape)
-    specify(configs[0], task).net(2)
+    spec = specify(configs[0], task)
     for pack in plan_packs(configs):
         phases(pack.methods[0], configs[0].train.epochs)
+        pack.methods[0].networks(spec)
     if configs[0].train.balanced:
         check_every_class([task])
     dataset, before = task.dataset, make(configs[0].seed)

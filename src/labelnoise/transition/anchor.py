@@ -37,12 +37,17 @@ def estimate_anchor(
     return T
 
 
+def check_quantile(quantile: Quantile) -> None:
+    """Raise where it is none."""
+    if quantile != "auto" and (isinstance(quantile, str) or not (quantile is None or 0 < quantile <= 1)):
+        raise InputError(f"quantile must be above 0 and at most 1, 'auto' or None, not {quantile!r}")
+
+
 def anchor_rows(probs: Tensor, quantile: Quantile) -> Tensor:
     """The posteriors of the anchors, (K, K), each divided by its sum."""
-    if quantile == "auto":
+    check_quantile(quantile)
+    if isinstance(quantile, str):
         quantile = USUAL_QUANTILE if probs.shape[1] <= FEW_CLASSES else None
-    if isinstance(quantile, str) or not (quantile is None or 0 < quantile <= 1):
-        raise InputError(f"quantile must be above 0 and at most 1, 'auto' or None, not {quantile!r}")
     rows = probs[probs.argmax(0) if quantile is None else _below(probs, quantile)]
     return rows / rows.sum(1, keepdim=True)
 
