@@ -57,6 +57,7 @@ def test_smoothed_forward_has_the_published_loss(table, labelled) -> None:
         ({"matrix": ".9 .1; .2 .8"}, "the setting matrix is for 2 classes, but the data have 3"),
         ({"matrix": ".9 .2; .2 .8"}, "the setting matrix cannot be used: row 0 of T sums to 1.1, not to 1"),
         ({"matrix": ".9 x; .2 .8"}, "the setting matrix cannot be used: T must be a square table of numbers"),
+        ({"matrix": "symetric"}, "matrix must be estimated, symmetric, a .csv file or rows, not 'symetric'"),
         ({"quantile": "abc"}, "quantile must be above 0 and at most 1, 'auto' or None, not 'abc'"),
         ({"matrix": "nowhere.csv"}, "the noise matrix in nowhere.csv cannot be used"),
     ],

@@ -1,6 +1,7 @@
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -121,6 +122,22 @@ def test_maximised_on_clean_labels_every_divergence_ends_at_the_bayes_classifier
             (gradient,) = torch.autograd.grad(value, [logits])
             logits = (logits + 20 * gradient).detach().requires_grad_()
         assert logits.argmax(1).tolist() == list(range(10)), kind.name
+
+
+@pytest.mark.parametrize(("alpha", "right"), [(1.0, 5), (2.0, 5), (3.0, 10), (5.0, 10)])
+def test_under_heavy_sparse_noise_total_variation_needs_a_large_alpha(alpha, right) -> None:
+    """Ten inputs, one of each class, every other class labelled as its neighbour by majority: even to odd 0.6."""
+    T = torch.tensor(np.kron(np.eye(5), [[0.4, 0.6], [0.2, 0.8]]))
+    kind, marginal = DIVERGENCES["total_variation"], T.mean(0)
+    logits = torch.randn(10, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64) / 100
+    for _ in range(6000):
+        logits.requires_grad_()
+        probs = logits.softmax(-1)
+        together = (T * kind.activation(probs)).sum(1).mean()
+        value = together - alpha * (marginal * kind.composed(probs)).sum(1).mean()
+        (gradient,) = torch.autograd.grad(value, [logits])
+        logits = (logits + 20 * gradient).detach()
+    assert (logits.argmax(1) == torch.arange(10)).sum() == right
 
 
 def test_a_warm_up_comes_first_and_can_be_left_out() -> None:

@@ -43,4 +43,4 @@ class Backward(Corrected):
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """Mean backward-corrected loss."""
         mean = backward_corrected(nets["net"](batch.x), batch.y, ctx.aux["inverse"]).mean()
-        return Terms(non_negative(mean, self.fix), logs={"uncorrected": mean.detach()} if self.fix != "none" else {})
+        return Terms(non_negative(mean, self.fix), logs={"unfixed": mean.detach()} if self.fix != "none" else {})

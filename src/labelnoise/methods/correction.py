@@ -41,6 +41,8 @@ class Corrected(Method):
             raise InputError(f"warm_up must lie between 0 and 1, not {self.warm_up}")
         if not 0 <= self.alpha < 1:
             raise InputError(f"alpha must be at least 0 and below 1, not {self.alpha}")
+        if not {*".;/"} & {*self.matrix} and self.matrix not in (ESTIMATED, SYMMETRIC):
+            raise InputError(f"matrix must be estimated, symmetric, a .csv file or rows, not {self.matrix!r}")
         check_quantile(self.quantile)
         if ";" in self.matrix:
             self._rows()

@@ -12,10 +12,9 @@ from torch import Tensor
 
 from labelnoise.errors import InputError
 from labelnoise.losses.cross_entropy import cross_entropy
+from labelnoise.losses.peer import EPS
 from labelnoise.methods.base import Method, hyper, register
 from labelnoise.types import Batch, Context, Nets, Terms
-
-EPS = 1e-5
 
 
 @register("peer_loss")
