@@ -13,7 +13,8 @@ from torch import Tensor
 from labelnoise.errors import InputError
 from labelnoise.losses.distillation import OnStudent, distilled
 from labelnoise.methods.base import Method, Stage, hyper, register
-from labelnoise.methods.wrapped import Wrapped, from_text, to_text
+from labelnoise.methods.notation import from_text, to_text
+from labelnoise.methods.wrapped import Wrapped
 from labelnoise.rng import Rng
 from labelnoise.types import Batch, Context, DataSpec, Nets, Terms
 

@@ -1,58 +1,14 @@
-"""A method inside another, as a setting and as a part: it goes by prefixed names, and never notices."""
+"""A method inside another: its networks and estimates go by prefixed names, and it never notices."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
 
-from labelnoise.config import Value
-from labelnoise.errors import InputError
-from labelnoise.methods.base import Estimate, Method, Stage, build
+from labelnoise.methods.base import Estimate, Method, Stage
 from labelnoise.rng import Rng
 from labelnoise.types import Batch, Context, DataSpec, Nets, Snapshot, Terms
-
-
-def from_text(text: str) -> Method:
-    """A method by its name, with settings in brackets: `gce(q=0.5)`."""
-    name, opened, rest = text.strip().partition("(")
-    if bool(opened) != text.strip().endswith(")") or text.count("(") != text.count(")"):
-        raise InputError(f"method {text!r} has a bracket without its other half; write it as gce(q=0.5)")
-    settings: dict[str, Value] = {}
-    for pair in _pairs(rest[:-1]):
-        key, equals, value = pair.partition("=")
-        if not equals or key.strip() in settings:
-            raise InputError(f"{pair.strip()!r} in method {text!r} is no setting of its own; write it as gce(q=0.5)")
-        settings[key.strip()] = _value(value.strip())
-    return build(name.strip(), settings)
-
-
-def to_text(method: Method) -> str:
-    """The text that `from_text` makes into this method."""
-    changed = {f.name: getattr(method, f.name) for f in fields(method) if getattr(method, f.name) != f.default}
-    return method.name + (f"({', '.join(f'{key}={value}' for key, value in changed.items())})" if changed else "")
-
-
-def _pairs(text: str) -> list[str]:
-    # what commas part, outside of inner brackets
-    depth, parts = 0, [""]
-    for sign in text:
-        depth += (sign == "(") - (sign == ")")
-        if sign == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return [part for part in parts if part.strip()]
-
-
-def _value(text: str) -> Value:
-    words: dict[str, Value] = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,33 @@
+import pytest
+
+from labelnoise.errors import InputError
+from labelnoise.methods.notation import from_text, to_text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ce",
+        "gce(q=0.5)",
+        "f_divergence(divergence=kl, separate=True)",
+        "forward(quantile=None)",
+        "distillation(teacher=heteroscedastic(factors=2, samples=20), temperature=3.0)",
+    ],
+)
+def test_a_method_and_its_text_mean_the_same(text) -> None:
+    assert to_text(from_text(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gce(q)", "'q' in method 'gce\\(q\\)' is no setting of its own"),
+        ("gce(q=0.5,q=0.7)", "'q=0.7' in method"),
+        ("gce(q=0.5", "has a bracket without its other half"),
+        ("gce q=0.5)", "has a bracket without its other half"),
+        ("gec(q=0.5)", "unknown method 'gec'; did you mean 'gce'"),
+    ],
+)
+def test_a_text_that_is_no_method_is_refused_with_a_sentence(text, message) -> None:
+    with pytest.raises(InputError, match=message):
+        from_text(text)
