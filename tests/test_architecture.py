@@ -37,7 +37,7 @@ LAYERS = (
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 WHOLE_TREE_TESTS = {"test_architecture.py", "test_docs.py", "test_examples.py", "methods/test_conformance.py"}
-NOT_METHODS = {"__init__", "base", "correction", "notation", "select", "wrapped"}
+NOT_METHODS = {"__init__", "base", "correction", "notation", "paired", "select", "wrapped"}
 DANGEROUS_CALLS = {"eval", "exec", "pickle.load", "pickle.loads", "pickle.Unpickler", "yaml.load", "os.system"}
 DANGEROUS_ARGUMENTS = {("weights_only", False), ("allow_pickle", True), ("shell", True)}
 

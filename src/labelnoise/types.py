@@ -54,6 +54,7 @@ class DataSpec(NamedTuple):
     classes: int
     samples: int  # in the training set
     net: NetFactory  # head -> network
+    batch: int = 0  # rows of a training step; 0 where nothing is trained
 
 
 class Snapshot(NamedTuple):

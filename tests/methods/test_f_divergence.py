@@ -8,7 +8,7 @@ from torch import nn
 
 from labelnoise.errors import InputError
 from labelnoise.losses.divergences import DIVERGENCES
-from labelnoise.losses.f_divergence import correction_matrix
+from labelnoise.losses.f_divergence import correction_matrix, joint_term, product_term
 from labelnoise.methods import build
 from labelnoise.methods.ce import CE
 from labelnoise.methods.f_divergence import FDivergence
@@ -38,6 +38,10 @@ PEERS = (batch([[1.0, 1, 0], [-1, 0, 2]], [0, 0]), batch([[0.0, 0, 0], [0, 0, 0]
 PRIOR = torch.tensor([0.3, 0.25, 0.25, 0.2], dtype=torch.float64)
 CLEAN = torch.tensor([[7, 1, 1, 1], [1, 6, 2, 1], [0.5, 1.5, 7, 1], [1, 1, 2, 6]], dtype=torch.float64) / 10
 H = torch.tensor([[6, 2, 1, 1], [2, 5, 2, 1], [1, 2, 6, 1], [1, 1, 2, 6]], dtype=torch.float64) / 10
+RANDOM = torch.randn(10, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64) / 100
+SPARSE_LOW = torch.tensor(np.kron(np.eye(5), [[0.7, 0.3], [0.1, 0.9]]))
+SPARSE_HIGH = torch.tensor(np.kron(np.eye(5), [[0.4, 0.6], [0.2, 0.8]]))
+UNIFORM_HIGH = 0.41 * torch.eye(10).double() + torch.tensor([5, 7, 4, 5, 6, 4, 6, 7, 8, 7]).double() / 100
 SPARSE = torch.tensor([[0.7, 0.3, 0, 0], [0.1, 0.9, 0, 0], [0, 0, 0.7, 0.3], [0, 0, 0.1, 0.9]], dtype=torch.float64)
 
 
@@ -111,33 +115,74 @@ def test_a_matrix_without_an_inverse_does_not_end_the_training(correction) -> No
     assert aux["M"].isfinite().all()
 
 
-def test_maximised_on_clean_labels_every_divergence_ends_at_the_bayes_classifier() -> None:
-    """Ten inputs, one of each class, and a free table of logits; expectations are exact."""
-    start = torch.randn(10, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64) / 100
-    for kind in DIVERGENCES.values():
-        logits = start.clone().requires_grad_()
-        for _ in range(1500):
-            probs = logits.softmax(-1)
-            value = kind.activation(probs).diagonal().mean() - kind.composed(probs).mean()
-            (gradient,) = torch.autograd.grad(value, [logits])
-            logits = (logits + 20 * gradient).detach().requires_grad_()
-        assert logits.argmax(1).tolist() == list(range(10)), kind.name
+def climbed(start, joint, product, steps=1000):
+    """How many of ten inputs, one of each class, a free table of logits gets right by plain gradient ascent."""
+    logits = start.clone()
+    for _ in range(steps):
+        logits.requires_grad_()
+        (gradient,) = torch.autograd.grad(joint(logits.log_softmax(-1)) - product(logits.log_softmax(-1)), [logits])
+        logits = (logits + 20 * gradient).detach()
+    return (logits.argmax(1) == torch.arange(10)).sum().item()
+
+
+def ten_points(kind, T, *, alpha=1.0, M=None, steps=1000):
+    """The same for the exact expectations of a divergence when labels are noisy by T."""
+    return climbed(
+        RANDOM,
+        lambda log_probs: joint_term(log_probs, T, kind, M).mean(),
+        lambda log_probs: alpha * product_term(log_probs, T.mean(0).expand(10, 10), kind, M).mean(),
+        steps,
+    )
+
+
+@pytest.mark.parametrize("name", DIVERGENCES)
+def test_maximised_on_clean_labels_every_divergence_ends_at_the_bayes_classifier(name) -> None:
+    assert ten_points(DIVERGENCES[name], torch.eye(10).double()) == 10
+
+
+@pytest.mark.parametrize(
+    ("activation", "composed"),
+    [
+        (lambda v: -v.exp(), lambda v: -1 - v),
+        (lambda v: 1 - v.exp(), lambda v: (1 - v.exp()) / v.exp()),
+        (lambda v: 1 - v.exp(), lambda v: 2 - 2 * (1 - v).sqrt()),
+    ],
+    ids=["reverse_kl", "squared_hellinger", "neyman"],
+)
+def test_three_of_the_authors_forms_unlearn_clean_labels(activation, composed) -> None:
+    found = climbed(
+        4 * torch.eye(10).double(),
+        lambda log_probs: activation(log_probs.exp()).diagonal().mean(),
+        lambda log_probs: composed(log_probs.exp()).mean(),
+    )
+    assert found == 0
+
+
+@pytest.mark.parametrize("noise", [SPARSE_LOW, UNIFORM_HIGH], ids=["sparse low", "uniform high"])
+def test_every_divergence_ends_at_the_bayes_classifier_where_the_true_class_is_the_likeliest_label(noise) -> None:
+    assert [ten_points(kind, noise) for kind in DIVERGENCES.values()] == [10] * 8
+
+
+def test_under_heavy_sparse_noise_all_but_squared_hellinger_lose_the_classes_that_are_mostly_mislabelled() -> None:
+    found = {name: ten_points(kind, SPARSE_HIGH) for name, kind in DIVERGENCES.items()}
+    assert found == dict.fromkeys(DIVERGENCES, 5) | {"squared_hellinger": 10}
+
+
+@pytest.mark.parametrize("name", DIVERGENCES)
+def test_under_heavy_sparse_noise_the_exact_correction_finds_every_class(name) -> None:
+    assert ten_points(DIVERGENCES[name], SPARSE_HIGH, M=correction_matrix(SPARSE_HIGH)) == 10
 
 
 @pytest.mark.parametrize(("alpha", "right"), [(1.0, 5), (2.0, 5), (3.0, 10), (5.0, 10)])
 def test_under_heavy_sparse_noise_total_variation_needs_a_large_alpha(alpha, right) -> None:
-    """Ten inputs, one of each class, every other class labelled as its neighbour by majority: even to odd 0.6."""
-    T = torch.tensor(np.kron(np.eye(5), [[0.4, 0.6], [0.2, 0.8]]))
-    kind, marginal = DIVERGENCES["total_variation"], T.mean(0)
-    logits = torch.randn(10, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64) / 100
-    for _ in range(6000):
-        logits.requires_grad_()
-        probs = logits.softmax(-1)
-        together = (T * kind.activation(probs)).sum(1).mean()
-        value = together - alpha * (marginal * kind.composed(probs)).sum(1).mean()
-        (gradient,) = torch.autograd.grad(value, [logits])
-        logits = (logits + 20 * gradient).detach()
-    assert (logits.argmax(1) == torch.arange(10)).sum() == right
+    assert ten_points(DIVERGENCES["total_variation"], SPARSE_HIGH, alpha=alpha, steps=6000) == right
+
+
+def test_a_known_matrix_needs_no_warm_up() -> None:
+    method = FDivergence(matrix=".7 .3; .1 .9", bias_correction="exact", separate=True, warm_up=0.0)
+    (only,) = method.stages()
+    aux = only.before(Snapshot(torch.full((12, 2), 0.5).double(), torch.zeros(12), 0.0))
+    torch.testing.assert_close(aux["M"], torch.tensor([[0.9, -0.3], [-0.1, 0.7]]).double() / 0.6)
 
 
 def test_a_warm_up_comes_first_and_can_be_left_out() -> None:
@@ -172,8 +217,10 @@ def test_variants_keep_the_contract(settings, check) -> None:
         ({"divergence": "jensen"}, "jensen"),
         ({"bias_correction": "some"}, "bias_correction must be none, uniform, sparse, exact, not 'some'"),
         ({"warm_up": 1.0}, "warm_up must be at least 0 and below 1, not 1.0"),
-        ({"warm_up": 0.0, "bias_correction": "exact"}, "a bias correction needs a warm-up"),
-        ({"learnt": True, "bias_correction": "exact"}, "a variational function that is not learnt"),
+        ({"warm_up": 0.0, "bias_correction": "exact"}, "a fixed variational function, and a matrix or a warm-up"),
+        ({"learnt": True, "bias_correction": "exact"}, "a bias correction needs a fixed variational function"),
+        ({"matrix": ".9 .1; .2 .8"}, "the matrix is for a bias correction; set bias_correction to exact"),
+        ({"matrix": "symmetric", "bias_correction": "exact"}, "matrix must be estimated, a .csv file or rows"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(settings, message) -> None:

@@ -24,11 +24,59 @@ def anchor_matrix(snapshot: Snapshot, quantile: Quantile) -> dict[str, Tensor]:
     return {"T": estimate_anchor(snapshot.probs, snapshot.labels, quantile=quantile)}
 
 
-@dataclass(frozen=True)
-class Corrected(Method):
-    """A loss that knows T: estimated by a first network, symmetric with a free alpha, or read from a file."""
+@dataclass(frozen=True, kw_only=True)
+class WithMatrix(Method):
+    """A method that knows T: estimated by a first network, written in a setting, or read from a file."""
 
-    matrix: str = ESTIMATED  # or symmetric: (1 - alpha) I + alpha / K, or a .csv file, or rows such as .9 .1; .2 .8
+    words: ClassVar[tuple[str, ...]] = (ESTIMATED,)  # what stands for a matrix without being one
+
+    matrix: str = ESTIMATED  # or a .csv file, or rows such as .9 .1; .2 .8
+
+    def __post_init__(self) -> None:
+        if not {*".;/"} & {*self.matrix} and self.matrix not in self.words:
+            raise InputError(f"matrix must be {', '.join(self.words)}, a .csv file or rows, not {self.matrix!r}")
+        if ";" in self.matrix:
+            self._rows()
+
+    def networks(self, spec: DataSpec) -> dict[str, Any]:
+        """One network; a known T must have its number of classes."""
+        if self.matrix != ESTIMATED:
+            self.known(spec.classes)
+        return super().networks(spec)
+
+    def settled(self) -> Self:
+        """With the rows of a file instead of its path."""
+        if self.matrix in self.words or ";" in self.matrix:
+            return self
+        rows = read_matrix(Path(self.matrix)).probs.tolist()
+        return replace(self, matrix="; ".join(" ".join(map(str, row)) for row in rows))
+
+    def known(self, classes: int) -> Tensor:
+        """T (K, K) as the setting has it."""
+        T = self._rows()
+        if T.classes != classes:
+            raise InputError(f"the setting matrix is for {T.classes} classes, but the data have {classes}")
+        return T.probs
+
+    def found(self, snapshot: Snapshot, quantile: Quantile) -> Tensor:
+        """T, known or from a first network's posteriors on the training set."""
+        if self.matrix == ESTIMATED:
+            return anchor_matrix(snapshot, quantile)["T"]
+        return self.known(snapshot.probs.shape[1]).to(snapshot.probs.device)
+
+    def _rows(self) -> TransitionMatrix:
+        try:
+            return TransitionMatrix.from_rows([row.split() for row in self.settled().matrix.split(";")])
+        except InputError as problem:
+            raise InputError(f"the setting matrix cannot be used: {problem}") from None
+
+
+@dataclass(frozen=True)
+class Corrected(WithMatrix):
+    """A loss corrected by T, which may also be symmetric with a free alpha: (1 - alpha) I + alpha / K."""
+
+    words: ClassVar = (ESTIMATED, SYMMETRIC)
+
     alpha: float = 0.1  # of the symmetric matrix
     warm_up: float = 0.3  # share of the epochs for the network that T is estimated from
     quantile: Quantile = "auto"  # below which anchors are looked for
@@ -41,17 +89,8 @@ class Corrected(Method):
             raise InputError(f"warm_up must lie between 0 and 1, not {self.warm_up}")
         if not 0 <= self.alpha < 1:
             raise InputError(f"alpha must be at least 0 and below 1, not {self.alpha}")
-        if not {*".;/"} & {*self.matrix} and self.matrix not in (ESTIMATED, SYMMETRIC):
-            raise InputError(f"matrix must be estimated, symmetric, a .csv file or rows, not {self.matrix!r}")
+        super().__post_init__()
         check_quantile(self.quantile)
-        if ";" in self.matrix:
-            self._rows()
-
-    def networks(self, spec: DataSpec) -> dict[str, Any]:
-        """One network; a known T must have its number of classes."""
-        if self.matrix != ESTIMATED:
-            self._known(spec.classes)
-        return super().networks(spec)
 
     def stages(self) -> tuple[Stage, ...]:
         """Cross-entropy to estimate T, then a new network with the corrected loss; that alone where T is known."""
@@ -62,32 +101,13 @@ class Corrected(Method):
             Stage("corrected", 1 - self.warm_up, self, before=self.estimate, restart=("net",)),
         )
 
-    def settled(self) -> Self:
-        """With the rows of a file instead of its path."""
-        if self.matrix in (ESTIMATED, SYMMETRIC) or ";" in self.matrix:
-            return self
-        rows = read_matrix(Path(self.matrix)).probs.tolist()
-        return replace(self, matrix="; ".join(" ".join(map(str, row)) for row in rows))
-
     def estimate(self, snapshot: Snapshot) -> dict[str, Tensor]:
         """T, for `ctx.aux`."""
-        if self.matrix == ESTIMATED:
-            return anchor_matrix(snapshot, self.quantile)
-        return {"T": self._known(snapshot.probs.shape[1]).to(snapshot.probs.device)}
+        return {"T": self.found(snapshot, self.quantile)}
 
-    def _known(self, classes: int) -> Tensor:
-        if self.matrix == SYMMETRIC:
-            return random_redraw(classes, self.alpha).probs
-        T = self._rows()
-        if T.classes != classes:
-            raise InputError(f"the setting matrix is for {T.classes} classes, but the data have {classes}")
-        return T.probs
-
-    def _rows(self) -> TransitionMatrix:
-        try:
-            return TransitionMatrix.from_rows([row.split() for row in self.settled().matrix.split(";")])
-        except InputError as problem:
-            raise InputError(f"the setting matrix cannot be used: {problem}") from None
+    def known(self, classes: int) -> Tensor:
+        """T (K, K) as the settings have it."""
+        return random_redraw(classes, self.alpha).probs if self.matrix == SYMMETRIC else super().known(classes)
 
     def noisy_log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
         """log(p @ T), or log p where validation is to use that."""

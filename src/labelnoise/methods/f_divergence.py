@@ -14,9 +14,10 @@ from labelnoise.errors import InputError
 from labelnoise.losses.base import log_softmax
 from labelnoise.losses.divergences import named
 from labelnoise.losses.f_divergence import correction_matrix, joint_term, product_term, variational_difference
-from labelnoise.methods.base import Method, Stage, hyper, register
+from labelnoise.methods.base import Stage, hyper, register
 from labelnoise.methods.ce import CE
-from labelnoise.methods.correction import anchor_matrix
+from labelnoise.methods.correction import ESTIMATED, WithMatrix
+from labelnoise.methods.paired import Paired
 from labelnoise.nets.critic import Critic
 from labelnoise.types import Batch, Context, DataSpec, Nets, Snapshot, Terms
 
@@ -25,7 +26,7 @@ Correction = Literal["none", "uniform", "sparse", "exact"]
 
 @register("f_divergence")
 @dataclass(frozen=True)
-class FDivergence(Method):
+class FDivergence(WithMatrix, Paired):
     """No noise rates needed where noise is near uniform: -(E g(p_y) - alpha E f*(g(p_y'))), y' of another example."""
 
     paper: ClassVar[str] = "Wei and Liu, When optimizing f-divergence is robust with label noise, ICLR 2021"
@@ -34,23 +35,20 @@ class FDivergence(Method):
     divergence: str = "total_variation"
     alpha: float = hyper(1.0, low=0.5, high=5.0)  # above 2.5 where many classes are labelled as another one by majority
     warm_up: float = 0.3  # share of the epochs with cross-entropy
-    bias_correction: Correction = "none"  # by T, estimated from anchor points after the warm-up
+    bias_correction: Correction = "none"  # by the matrix T, estimated from anchor points after the warm-up or known
     learnt: bool = False  # the variational function is a small critic's instead of a fixed one
-    separate: bool = False  # inputs and labels of the second term come from two other batches
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         named(self.divergence)  # raises where there is none
         if self.bias_correction not in get_args(Correction):
             raise InputError(f"bias_correction must be {', '.join(get_args(Correction))}, not {self.bias_correction!r}")
         if not 0 <= self.warm_up < 1:
             raise InputError(f"warm_up must be at least 0 and below 1, not {self.warm_up}")
-        if self.bias_correction != "none" and (self.learnt or not self.warm_up):
-            raise InputError("a bias correction needs a warm-up and a variational function that is not learnt")
-
-    @property
-    def peers(self) -> int:
-        """One batch for the inputs, another for the labels, if they are separate."""
-        return 2 if self.separate else 0
+        if self.bias_correction != "none" and (self.learnt or (self.matrix == ESTIMATED and not self.warm_up)):
+            raise InputError("a bias correction needs a fixed variational function, and a matrix or a warm-up")
+        if self.bias_correction == "none" and self.matrix != ESTIMATED:
+            raise InputError("the matrix is for a bias correction; set bias_correction to exact")
 
     @property
     def updates(self) -> tuple[str, ...]:
@@ -59,7 +57,7 @@ class FDivergence(Method):
 
     def networks(self, spec: DataSpec) -> dict[str, Any]:
         """The classifier, and a critic if the variational function is learnt."""
-        return {"net": spec.net(spec.classes)} | ({"critic": Critic(spec.classes)} if self.learnt else {})
+        return super().networks(spec) | ({"critic": Critic(spec.classes)} if self.learnt else {})
 
     def stages(self) -> tuple[Stage, ...]:
         """Cross-entropy first, unless there is no warm-up."""
@@ -69,16 +67,16 @@ class FDivergence(Method):
 
     def estimate(self, snapshot: Snapshot) -> dict[str, Tensor]:
         """T, and the matrix that corrects by it; a T without an inverse has its pseudo-inverse taken."""
-        T = anchor_matrix(snapshot, "auto")["T"].double()
+        T = self.found(snapshot, "auto").double()
         paper_form = self.bias_correction != "exact"
         return {"T": T, "M": correction_matrix(T, self.bias_correction).to(T) if paper_form else torch.linalg.pinv(T)}
 
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """Minus the variational difference between pairs that belong together and pairs that do not."""
-        log_probs = log_softmax(nets["net"](batch.x))
-        apart, labels = log_probs, batch.y.roll(1)  # a neighbour's label is an independent draw in a shuffled batch
-        if self.separate:
-            apart, labels = log_softmax(nets["net"](ctx.peers[0].x)), ctx.peers[1].y
+        logits = nets["net"](batch.x)
+        others, labels = self.strangers(nets, logits, batch, ctx)
+        log_probs = log_softmax(logits)
+        apart = log_softmax(others) if self.separate else log_probs
         f, M = named(self.divergence), ctx.aux.get("M")
         if self.learnt:
             scores = nets["critic"](log_probs.exp(), batch.y), nets["critic"](apart.exp(), labels)

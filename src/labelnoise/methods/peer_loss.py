@@ -13,13 +13,14 @@ from torch import Tensor
 from labelnoise.errors import InputError
 from labelnoise.losses.cross_entropy import cross_entropy
 from labelnoise.losses.peer import EPS
-from labelnoise.methods.base import Method, hyper, register
+from labelnoise.methods.base import hyper, register
+from labelnoise.methods.paired import Paired
 from labelnoise.types import Batch, Context, Nets, Terms
 
 
 @register("peer_loss")
 @dataclass(frozen=True)
-class PeerLoss(Method):
+class PeerLoss(Paired):
     """No noise rates needed: l(f(x), y) - alpha · l(f(x'), y''), where x' and y'' come from unrelated examples."""
 
     paper: ClassVar[str] = (
@@ -33,27 +34,16 @@ class PeerLoss(Method):
     alpha: float = hyper(1.0, low=0.0, high=2.0)
     warm_up: float = 0.0  # share of the epochs with alpha 0
     ramp: float = 0.0  # share over which it then rises to its value
-    separate: bool = False  # inputs and labels of the second term come from two other batches
 
     def __post_init__(self) -> None:
         if min(self.warm_up, self.ramp) < 0 or self.warm_up + self.ramp > 1:
             raise InputError(f"warm_up {self.warm_up} and ramp {self.ramp} must not be negative, nor above 1 together")
 
-    @property
-    def peers(self) -> int:
-        """One batch for the inputs, another for the labels, if they are separate."""
-        return 2 if self.separate else 0
-
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """Mean loss on the pairs that belong together, minus alpha times that on pairs that do not."""
         logits = nets["net"](batch.x)
         fit = cross_entropy(logits, batch.y, EPS)
-        if self.separate:
-            inputs, labels = ctx.peers
-            blind = cross_entropy(nets["net"](inputs.x), labels.y, EPS)
-        else:
-            # In a shuffled batch a row and its neighbour's label are independent draws, and never the same row's.
-            blind = cross_entropy(logits, batch.y.roll(1), EPS)
+        blind = cross_entropy(*self.strangers(nets, logits, batch, ctx), EPS)
         loss = fit.mean() - (self._alpha(ctx.progress) * blind).mean()
         return Terms(loss, logs={"fit": fit.mean().detach(), "blind": blind.mean().detach()})
 

@@ -98,7 +98,8 @@ def specify(config: RunConfig, task: Task) -> DataSpec:
     """What the method may know of the data."""
     shape = task.dataset.shape
     net = partial(nets.build, config.net.name, shape, settings=config.net.settings)
-    return DataSpec(shape, len(task.dataset.classes), len(task.splits.train), net)
+    batch = min(config.train.batch, len(task.splits.train))
+    return DataSpec(shape, len(task.dataset.classes), len(task.splits.train), net, batch)
 
 
 def failure(method: str, seed: int, place: tuple[int, int]) -> str:
