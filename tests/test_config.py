@@ -58,6 +58,7 @@ OTHER = {
     "train.augment.std": (0.5,),
     "split.validation": 0.11,
     "split.test": 0.21,
+    "split.rows": 100,
 }
 
 
@@ -115,6 +116,7 @@ def test_the_digest_survives_json():
         (lambda: Split(validation=0.0), "the validation share must lie between 0 and 1, not 0.0"),
         (lambda: Split(test=1.0), "the test share must lie between 0 and 1, not 1.0"),
         (lambda: Split(0.5, 0.5), "validation and test together leave nothing to train on"),
+        (lambda: Split(rows=-1), "rows must be a number of rows, or 0 for all, not -1"),
         (lambda: Data(image_size=-1), "image_size must be a number of pixels, or 0, not -1"),
         (lambda: Search(trials=-1), "trials must not be negative, but is -1"),
         (lambda: Search(kind="gird"), "unknown kind of search 'gird'; did you mean 'grid'?"),

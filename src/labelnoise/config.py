@@ -102,13 +102,16 @@ class Split:
 
     validation: float = 0.1  # with noisy labels; chooses the epoch
     test: float = 0.2  # for the accuracies in the table
+    rows: int = 0  # drawn by seed and split, others left aside; rows kept for the test do not count; 0: all
 
     def __post_init__(self) -> None:
-        for name, share in asdict(self).items():
+        for name, share in (("validation", self.validation), ("test", self.test)):
             if not 0 < share < 1:
                 raise InputError(f"the {name} share must lie between 0 and 1, not {share}")
         if self.validation + self.test >= 1:
             raise InputError("validation and test together leave nothing to train on")
+        if self.rows < 0:
+            raise InputError(f"rows must be a number of rows, or 0 for all, not {self.rows}")
 
 
 @dataclass(frozen=True)

@@ -99,3 +99,25 @@ def test_classes_that_are_not_in_every_part_are_named():
 def test_no_class_is_named_where_all_are_everywhere():
     data = labelled(20, 20)
     assert absent(data, split(data, Split(), 0)) == []
+
+
+def test_only_as_many_rows_are_cut_as_asked_for() -> None:
+    data = labelled(50, 50)
+    parts = split(data, Split(0.2, 0.2, rows=40), 0)
+    assert len(set(torch.cat(parts).tolist())) == 40
+    assert [len(part) for part in parts] == [24, 8, 8]
+    assert torch.cat(split(data, Split(0.2, 0.2, rows=40), 1)).sort().values.tolist() != sorted(
+        torch.cat(parts).tolist()
+    )
+
+
+def test_rows_that_the_data_keep_for_the_test_are_not_among_those_drawn() -> None:
+    data = replace(labelled(50, 50), test=torch.arange(10))
+    parts = split(data, Split(0.2, 0.2, rows=40), 0)
+    assert [len(part) for part in parts] == [30, 10, 10]
+    assert parts.test.tolist() == list(range(10))
+
+
+def test_more_rows_than_there_are_cannot_be_drawn() -> None:
+    with pytest.raises(InputError, match=r"split\.rows is 101, but 'data' has only 100 rows to split"):
+        split(labelled(50, 50), Split(rows=101), 0)

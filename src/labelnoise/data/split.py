@@ -27,13 +27,17 @@ def split(dataset: Dataset, fractions: Split, seed: int) -> Splits:
 
     Of a rarer class the first row goes to train. Each class gives its share rounded down or up, whichever keeps the sum
     over the classes so far closer to the asked one. Where the data keep rows for the test themselves, these are the
-    test part, and train and validation share the rest in the same proportion as without them.
+    test part, and train and validation share the rest in the same proportion as without them. Of the rows to be cut
+    only some are drawn, where so many are asked for.
     """
     order = torch.from_numpy(np.argsort(uniforms(len(dataset), seed, "split"), kind="stable"))
     shares = (fractions.validation, fractions.test)
     if dataset.test is not None:
         order = order[torch.isin(order, dataset.test, invert=True)]
         shares = (fractions.validation / (1 - fractions.test), 0.0)
+    if fractions.rows > len(order):
+        raise InputError(f"split.rows is {fractions.rows}, but {dataset.name!r} has only {len(order)} rows to split")
+    order = order[: fractions.rows or None]
     labels = dataset.y_given[order]
     sizes = torch.bincount(labels, minlength=len(dataset.classes)).tolist()
     parts: tuple[list[Tensor], ...] = ([], [], [])
