@@ -354,6 +354,26 @@ def test_a_report_goes_to_the_folder_of_the_runs(folder):
     assert page.read_text() == before
 
 
+def test_several_folders_have_a_page_by_noise_rate_that_replaces_nothing_unless_forced(folder):
+    for rate in ("0.1", "0.3"):
+        typed("train", *TINY, "--noise", f"symmetric:{rate}", "--out", rate)
+    assert typed("report", "0.1", "0.3").output == "over_noise.html\n"
+    assert (folder / "over_noise.html").read_text().startswith("<!doctype html>")
+    refused = typed("report", "0.1", "0.3")
+    assert refused.exit_code == 2
+    assert "over_noise.html exists; choose another --out, or --force to replace it" in refused.output
+    assert typed("report", "0.3", "0.1", "--out", "other.html").output == "other.html\n"
+
+
+def test_folders_of_different_data_have_no_page_together(folder):
+    typed("train", *TINY, "--out", "first")
+    typed("train", *TINY, "--data", "moons", "--out", "second")
+    refused = typed("report", "first", "second")
+    assert refused.exit_code == 2
+    assert "second and first differ in more than their noise (not the same: data)" in refused.output
+    assert not (folder / "over_noise.html").exists()
+
+
 @pytest.mark.parametrize(("words", "sentence"), [(["matrices"], "holds no runs"), (["nowhere"], "does not exist")])
 def test_a_report_of_no_runs_is_one_sentence(folder, words, sentence):
     result = typed("report", *words)

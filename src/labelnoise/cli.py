@@ -131,19 +131,30 @@ def train(
         raise Failure("every run has failed; lower the learning rate with --lr")
 
 
-@main.command(short_help="Make one HTML page of the results in a folder.")
-@click.argument("runs", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@main.command(short_help="Make one HTML page of the results in a folder, or in several.")
+@click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Page to write; report.html in RUNS by default."
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Page to write; by default report.html in RUNS, and for several folders over_noise.html here.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-def report(runs: Path, out: Path | None, force: bool) -> None:
-    """Make one HTML page of the results in folder RUNS, to be looked at in a browser or sent to a colleague."""
+def report(runs: tuple[Path, ...], out: Path | None, force: bool) -> None:
+    """Make one HTML page of the results in folder RUNS, to be looked at in a browser or sent to a colleague.
+
+    Several folders, of the same job under different noise, give a page of accuracy and divergences by noise rate.
+    """
+    from labelnoise.report.over_noise import write_over_noise
     from labelnoise.report.page import write_page
     from labelnoise.results.store import Store
 
-    path = _free(out, force) if out else runs / "report.html"
-    write_page(Store.read(runs), path)
+    stores = [Store.read(folder) for folder in runs]
+    if len(stores) > 1:
+        path = _free(out or Path("over_noise.html"), force)
+        write_over_noise(stores, path)
+    else:
+        path = _free(out, force) if out else runs[0] / "report.html"
+        write_page(stores[0], path)
     click.echo(str(path))
 
 

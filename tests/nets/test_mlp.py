@@ -29,6 +29,12 @@ def test_impossible_widths_are_refused(widths: object) -> None:
         build("mlp", (3,), 2, {"widths": widths})
 
 
+def test_without_widths_the_network_is_linear() -> None:
+    net = build("mlp", (3,), 2, {"widths": "none"})
+    x = torch.randn(5, 3)
+    torch.testing.assert_close(net(x), x @ net.head.weight.T + net.head.bias)
+
+
 def test_images_are_flattened() -> None:
     net = build("mlp", (3, 4, 5), 2)
     x = torch.randn(6, 3, 4, 5)

@@ -4,13 +4,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from labelnoise.report.canvas import colour
 from labelnoise.report.figures import (
-    SERIES,
     Curve,
     Plane,
-    colour,
     curves,
-    dashes,
     matrix,
     regions,
     reliability,
@@ -195,10 +193,6 @@ def test_a_table_whose_rows_are_inputs_has_no_numbers_of_classes_beside_them():
     found = [element.text for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
     assert found.count("50") == 6
     assert sorted({*found} - {"50"}) == ["0", "1", "given", "input", "rows"]
-
-
-def test_every_curve_looks_different():
-    assert len({(colour(index), dashes(index)) for index in range(3 * SERIES)}) == 3 * SERIES
 
 
 def test_short_names_stay_as_they_are():

@@ -13,6 +13,7 @@ from labelnoise.report.paper_figures import (
     Family,
     Trend,
     against_noise,
+    black_sign,
     densities,
     loss_catalogue,
     projection,
@@ -23,7 +24,7 @@ RNG = np.random.default_rng(0)
 SPAN = (-0.1, 0.9)
 CLOUD = Cloud(RNG.normal(size=(30, 2)), np.arange(30) % 3, np.arange(30) % 10 == 0)
 TWO = Cloud(np.array([[-1.0, -1], [1, 1], [-1.1, -0.9]]), np.array([0, 1, 1]), np.array([False, False, True]))
-TREND = Trend(np.array([0, 0.2, 0.4]), np.array([[0.9, 0.8, 0.5], [0.9, 0.7, 0.6]]))
+TREND = Trend([0, 0.2, 0.4], [np.array(each) for each in ([0.9, 0.9], [0.8, 0.7], [0.5, 0.6])])
 MARGIN = np.linspace(-1, 1, 5)
 FAMILY = Family("a family", MARGIN, {"first": (MARGIN**2, 2 * MARGIN), "second": (-MARGIN, -np.ones(5))})
 
@@ -94,6 +95,19 @@ def test_wrong_labels_are_black_whatever_their_class():
     assert [len(marks(svg, f"fill: var(--s{index})")) for index in range(3)] == [9, 9, 9]
 
 
+def test_a_wrong_label_has_the_shape_of_its_class():
+    points, given = np.zeros((2, 2)), np.array([1, 1])
+    svg = projection("b", "t", Cloud(points, given, np.array([False, True])))
+    signs = {each.get("id"): each.get("d") for each in ElementTree.fromstring(svg).iter("path") if each.get("id")}
+    used = {each.get("style"): each.get("href") for each in ElementTree.fromstring(svg).iter("use")}
+    right, wrong = (next(v for k, v in used.items() if f"fill: {c}" in k) for c in ("var(--s1)", "currentColor"))
+    assert signs[right[1:]] == signs[wrong[1:]]
+
+
+def test_a_sign_of_wrong_labels_looks_like_them():
+    assert len(marks(black_sign("k"), "fill: currentColor; stroke: var(--page)")) == 1
+
+
 def test_both_axes_of_a_projection_have_the_same_scale():
     points = np.array([[0.0, 0], [2, 0], [0, 1]])
     svg = projection("b", "t", Cloud(points, np.arange(3), np.zeros(3, dtype=bool)))
@@ -127,7 +141,15 @@ def test_a_trend_shows_the_mean_of_runs_by_rate_with_a_band():
 
 
 def test_one_run_has_no_band():
-    assert "opacity: 0.1;" not in against_noise("d", "t", [Trend(TREND.rates, TREND.values[:1])], "value")
+    assert "opacity: 0.1;" not in against_noise(
+        "d", "t", [Trend(TREND.rates, [each[:1] for each in TREND.values])], "value"
+    )
+
+
+def test_rates_may_have_different_numbers_of_runs():
+    svg = against_noise("d", "t", [Trend([0.1, 0.3], [np.array([1.0, 3, 2]), np.array([2.0])])], "value")
+    (line,) = paths(svg, "fill: none; stroke: var(--s0)")
+    assert line[0, 1] == line[1, 1]  # both means are 2
 
 
 def test_the_catalogue_is_a_whole_file_with_plain_colours():
@@ -155,5 +177,5 @@ def test_a_derivative_that_leaves_the_picture_is_interrupted():
 
 
 def test_the_plain_colours_are_those_of_the_page_by_day():
-    page = Path(paper_figures.__file__).with_name("page.html").read_text()
+    page = Path(paper_figures.__file__).with_name("shell.html").read_text()
     assert tuple(re.findall(r"--s\d: (#\w+)", page)[:8]) == LIGHT

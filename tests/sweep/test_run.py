@@ -11,6 +11,7 @@ from labelnoise.engine.interrupt import Interrupt
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, hyper
 from labelnoise.methods.ce import CE
+from labelnoise.metrics.separator import separator
 from labelnoise.results.model import Model
 from labelnoise.results.select import NoisyValidation
 from labelnoise.results.store import Store
@@ -196,6 +197,24 @@ def test_the_model_of_a_search_has_the_best_settings_alone(store):
     best = max(journal.read(), key=lambda record: record.measures["validation/score"])
     (member,) = Model.load(journal.model).members
     assert member.score == best.measures["validation/score"]
+
+
+@pytest.mark.parametrize(("method", "alpha", "room"), [("ce", 0, 0.12), ("label_smoothing", 0.1, 0.03)])
+def test_a_linear_network_ends_with_the_line_of_the_whole_population(store, method, alpha, room):
+    settings = {"alpha": alpha} if alpha else {}
+    train = Train(epochs=100, batch=2000, optimiser=Optimiser(lr=0.1))
+    linear, noise = Named("mlp", {"widths": "none"}), "asymmetric:0.05:exact"
+    journal, _ = run(store, [replace(BASE, noise=noise, method=Named(method, settings), net=linear, train=train)])
+    a, b, c = journal.runs()[0].details["line"].tolist()
+    assert -c * 2**0.5 / (a + b) == pytest.approx(separator(alpha).crossing, abs=room)
+
+
+def test_details_have_features_where_there_are_three_classes(store):
+    config = replace(BASE, data=Data("digits"), train=Train(epochs=1, batch=512))
+    (pack,) = plan_packs([config])
+    run_pack(pack, Workplace(store, partial(load, "digits"), torch.device("cpu"), None, Heard(), Interrupt()))
+    (found,) = store.journal(pack.name).runs()
+    assert found.details["projection_points"].shape == (300, 2)
 
 
 def test_details_agree_with_the_record_of_the_selected_epoch(store):

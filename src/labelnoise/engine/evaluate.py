@@ -37,7 +37,7 @@ def evaluate(
     rows, done = sum(part.rows.shape[1] for part in judged.values()), 0
     for part, stride in strides.items():
         sums: dict[str, Tensor] = {}
-        for chunk in loader.chunks(part, _rows(loader), stride):
+        for chunk in loader.chunks(part, rows_at_once(loader), stride):
             log_probs = executor.log_probs(chunk.x)
             found = _compare(log_probs, chunk)
             if part == "train" and chunk.y_true is not None:
@@ -85,7 +85,8 @@ def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lam
     return found | executor.transition()
 
 
-def _rows(loader: Loader) -> int:
+def rows_at_once(loader: Loader) -> int:
+    """How many rows of every run are predicted in one call."""
     numbers = len(loader.seeds) * prod(loader.shape)  # of one row in every run
     return max(1, min(ROWS, NUMBERS[loader.device.type] // numbers))
 
@@ -97,7 +98,7 @@ def _stride(loader: Loader) -> int:
 def _predicted(
     executor: Executor, loader: Loader, part: str, pause: Pause, stride: int = 1
 ) -> Iterator[tuple[Tensor, Chunk]]:
-    for chunk in loader.chunks(part, _rows(loader), stride):
+    for chunk in loader.chunks(part, rows_at_once(loader), stride):
         yield executor.log_probs(chunk.x).exp(), chunk
         pause()
 

@@ -13,7 +13,10 @@ from labelnoise.types import Head
 
 @register("mlp")
 def mlp(shape: tuple[int, ...], head: Head, *, widths: str | int | Sequence[int] = "256,256") -> nn.Module:
-    """ReLU layers of these widths on inputs of any shape, with Glorot-uniform weights and zero biases."""
+    """ReLU layers of these widths on inputs of any shape, with Glorot-uniform weights and zero biases.
+
+    Widths `none` leave the last layer alone: the network is linear, and with `ce` it is logistic regression.
+    """
     sizes = [prod(shape), *_parsed(widths)]
     layers: list[nn.Module] = [nn.Flatten()]
     for inputs, outputs in pairwise(sizes):
@@ -28,12 +31,14 @@ def mlp_2000(shape: tuple[int, ...], head: Head) -> nn.Module:
 
 
 def _parsed(widths: str | int | Sequence[int]) -> list[int]:
-    """Widths as numbers, from "256,256" as a command line has it, or from numbers."""
+    """Widths as numbers, from "256,256" as a command line has it, or from numbers; "none" has none."""
+    if widths == "none":
+        return []
     parts = str(widths).split(",") if isinstance(widths, str | int) else widths
     try:
         numbers = [int(part) for part in parts]
     except ValueError:
         numbers = []
     if not numbers or min(numbers) < 1:
-        raise InputError(f"setting 'widths' must be positive whole numbers such as '256,256', not {widths!r}")
+        raise InputError(f"setting 'widths' must be positive whole numbers such as '256,256', or none, not {widths!r}")
     return numbers

@@ -1,62 +1,23 @@
 """Figures as inline SVG that takes its colours and its font from the page around it."""
 
-import re
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any
-from xml.etree import ElementTree
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Cells = Sequence[Sequence[str]]
-Box = tuple[float, float, float, float]  # left, bottom, width, height
+from labelnoise.report.canvas import INK, Floats, box, dashes, hue, inline, marker, sheet, single
 
-SERIES = 8  # colours that the page defines as --s0, --s1, …; then they come again with another dash
-DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.5, 1.5))
-MOST_NUMBERS, MOST_NAMES, MOST_DRAWN = (
-    12,
-    25,
-    250,
-)  # classes up to which a matrix has numbers, names, and is drawn at all
+Cells = Sequence[Sequence[str]]
+
+MOST_NUMBERS, MOST_NAMES, MOST_DRAWN = 12, 25, 250  # classes up to which a matrix has numbers, names, is drawn at all
 SIDE = 260  # of a matrix, in pixels
 HEAT = (0.15, 0.39, 0.66)  # its opacity is the value: what is 0 looks like the page, light or dark
 STRONG = 0.75  # opacity above which numbers on it must be white
-LINK = re.compile(r"(?:^|url\()#(\w+)(?=\)|$)")  # to an id in the same drawing
-INK, GROUND = "#010203", "#010204"  # become the colours of the page's text and background
-MARKERS = "os^DvPX*"  # of points, by class
 SURE = (0.6, 0.7, 0.8, 0.9)  # a region of the plane is stronger where its class is at least so probable
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "text.parse_math": False,  # a class may be called $x$
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "font.size": 10.5,
-    "axes.labelsize": 10.5,
-    "xtick.labelsize": 10,
-    "ytick.labelsize": 10,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "grid.color": INK,
-    "grid.alpha": 0.12,
-    "grid.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-}
 
 
 @dataclass(frozen=True)
@@ -78,21 +39,11 @@ class Plane:
     wrong: NDArray[np.bool_]  # (n,), whether these are known to be wrong
 
 
-def colour(index: int) -> str:
-    """The name of a curve's colour in the page's style sheet."""
-    return f"var(--s{index % SERIES})"
-
-
-def dashes(index: int) -> tuple[float, ...]:
-    """How a curve is dashed, as SVG has it; nothing is a plain line."""
-    return DASHES[index // SERIES % len(DASHES)]
-
-
 def curves(name: str, title: str, drawn: Sequence[Curve], *, small: bool = False) -> str:
     """Mean over runs with a band of ± std, in per cent by epoch; small ones share the range 0 … 100."""
     size = (300, 200) if small else (380, 260)
-    with _figure(size) as figure:
-        axes = figure.add_axes(_box(size, left=30, bottom=40, right=8, top=8))
+    with sheet(size) as figure:
+        axes = figure.add_axes(box(size, left=30, bottom=40, right=8, top=8))
         for index, curve in enumerate(drawn):
             _draw(axes, index, curve, shade=0.1 if len(drawn) <= 3 else 0.05)  # many bands hide the lines
         if small:
@@ -103,7 +54,7 @@ def curves(name: str, title: str, drawn: Sequence[Curve], *, small: bool = False
         axes.set_xlabel("epoch")
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
         axes.grid(visible=True, axis="y")
-        return _inline(figure, name, title)
+        return inline(figure, name, title)
 
 
 def _range(drawn: Sequence[Curve]) -> tuple[float, float] | None:
@@ -122,16 +73,16 @@ def _draw(axes: Axes, index: int, curve: Curve, shade: float) -> None:
     runs = 100 * curve.values
     epochs = np.arange(1, runs.shape[1] + 1)
     middle = runs.mean(0)
-    marker = "o" if len(epochs) == 1 else ""
-    (line,) = axes.plot(epochs, middle, marker, color=_sentinel(index), linewidth=1.6, zorder=3)
+    dot = "o" if len(epochs) == 1 else ""
+    (line,) = axes.plot(epochs, middle, dot, color=hue(index), linewidth=1.6, zorder=3)
     if dashes(index):
         line.set_dashes(dashes(index))
     if len(runs) > 1:
         std = runs.std(0, ddof=1)
-        axes.fill_between(epochs, middle - std, middle + std, color=_sentinel(index), alpha=shade, linewidth=0)
+        axes.fill_between(epochs, middle - std, middle + std, color=hue(index), alpha=shade, linewidth=0)
     if curve.marks:
         x, y = zip(*((epoch + 1, 100 * value) for epoch, value in curve.marks), strict=True)
-        axes.plot(x, y, "o", markersize=4.5, markeredgewidth=0, color=_sentinel(index), alpha=0.9, zorder=4)
+        axes.plot(x, y, "o", markersize=4.5, markeredgewidth=0, color=hue(index), alpha=0.9, zorder=4)
 
 
 def matrix(
@@ -143,8 +94,8 @@ def matrix(
     longest = max(map(len, labels), default=3)
     left, bottom = 26 + 5.6 * longest, 42 if longest <= 3 else 26 + 5.6 * longest
     size = (round(SIDE + left + 8), round(SIDE + bottom + 8))
-    with _figure(size) as figure:
-        axes = figure.add_axes(_box(size, left=left, bottom=bottom, right=8, top=8))
+    with sheet(size) as figure:
+        axes = figure.add_axes(box(size, left=left, bottom=bottom, right=8, top=8))
         _heat(axes, shares, cells or (), fontsize=9.5 if classes > 8 else 11)
         _name(axes, labels, classes)
         axes.set_xlabel(axis[1])
@@ -152,7 +103,7 @@ def matrix(
         axes.yaxis.set_label_coords(-(left - 12) / SIDE, 0.5)
         axes.xaxis.set_label_coords(0.5, -(bottom - 14) / SIDE)
         axes.spines[:].set(visible=True, alpha=0.35)
-        return _inline(figure, name, title)
+        return inline(figure, name, title)
 
 
 def transitions(title: str, drawn: Mapping[str, Floats], columns: int = 5) -> str:
@@ -162,12 +113,12 @@ def transitions(title: str, drawn: Mapping[str, Floats], columns: int = 5) -> st
     """
     width, height = 196, 218
     size = (columns * width, -(-len(drawn) // columns) * height)
-    with _figure(size) as figure:
+    with sheet(size) as figure:
         figure.set_facecolor("white")
         for place, (name, T) in enumerate(drawn.items()):
             left, top = place % columns * width, place // columns * height
             margins = {"left": left + 32, "right": size[0] - left - width + 6, "top": top + 24}
-            axes = figure.add_axes(_box(size, **margins, bottom=size[1] - top - height + 34))
+            axes = figure.add_axes(box(size, **margins, bottom=size[1] - top - height + 34))
             _heat(axes, T, [list(map(_percent, row)) for row in T], fontsize=7)
             square = T.shape[0] == T.shape[1]
             axes.set_title(name, fontsize=9.5, loc="left", pad=6)
@@ -176,7 +127,7 @@ def transitions(title: str, drawn: Mapping[str, Floats], columns: int = 5) -> st
             axes.set(xticks=range(T.shape[1]), yticks=range(T.shape[0]) if square else [])
             axes.tick_params(length=0, labelsize=7.5, pad=2)
             axes.spines[:].set(visible=True, alpha=0.35)
-        inside = _inline(figure, "T", title).removeprefix("<svg ")
+        inside = inline(figure, "T", title).removeprefix("<svg ")
     look = "color: #1b1f24; font-family: sans-serif"
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" style="{look}" {inside}\n'
 
@@ -216,31 +167,29 @@ def reliability(name: str, title: str, bins: Floats) -> str:
     size = (260, 250)
     rows, confidence, correct = bins[bins[:, 0] > 0].T
     edges = np.arange(len(bins))[bins[:, 0] > 0] / len(bins)
-    with _figure(size) as figure:
-        axes = figure.add_axes(_box(size, left=42, bottom=40, right=10, top=8))
+    with sheet(size) as figure:
+        axes = figure.add_axes(box(size, left=42, bottom=40, right=10, top=8))
         axes.plot([0, 100], [0, 100], color=INK, alpha=0.5, linewidth=0.9, dashes=(4, 3))
-        axes.bar(100 * edges, 100 * correct / rows, 100 / len(bins), align="edge", color=_sentinel(0), alpha=0.28)
-        axes.plot(
-            100 * confidence / rows, 100 * correct / rows, "o-", color=_sentinel(0), markersize=3.5, linewidth=1.2
-        )
+        axes.bar(100 * edges, 100 * correct / rows, 100 / len(bins), align="edge", color=hue(0), alpha=0.28)
+        axes.plot(100 * confidence / rows, 100 * correct / rows, "o-", color=hue(0), markersize=3.5, linewidth=1.2)
         axes.set(xlim=(0, 100), ylim=(0, 102), xticks=range(0, 101, 25), yticks=range(0, 101, 25))
         axes.set_xlabel("confidence, %")
         axes.set_ylabel("accuracy, %", rotation_mode="anchor")
-        return _inline(figure, name, title)
+        return inline(figure, name, title)
 
 
 def regions(name: str, title: str, plane: Plane) -> str:
     """The plane in the colours of the predicted classes, with training points by given label, hollow where wrong."""
     left, right, bottom, top = plane.frame
     size = (300, round(30 + 256 * min(max((top - bottom) / (right - left), 0.6), 1)))
-    with _figure(size) as figure:
-        axes = figure.add_axes(_box(size, left=36, bottom=22, right=8, top=8))
+    with sheet(size) as figure:
+        axes = figure.add_axes(box(size, left=36, bottom=22, right=8, top=8))
         lines, columns = plane.probs.shape[1:]
         grid = np.linspace(left, right, columns), np.linspace(bottom, top, lines)
         for index, probs in enumerate(plane.probs):
             lead = probs - np.delete(plane.probs, index, axis=0).max(0)
             for field, level in ((lead, 0.0), *((probs, level) for level in SURE)):
-                axes.contourf(*grid, field, levels=[level, 2], colors=[_sentinel(index)], alpha=0.1)
+                axes.contourf(*grid, field, levels=[level, 2], colors=[hue(index)], alpha=0.1)
             axes.contour(*grid, lead, levels=[0], colors=[INK], linewidths=0.9)
         for index in range(len(plane.probs)):
             _scatter(axes, index, plane)
@@ -248,84 +197,21 @@ def regions(name: str, title: str, plane: Plane) -> str:
         axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         axes.spines[:].set(visible=True, alpha=0.35)
-        return _inline(figure, name, title)
+        return inline(figure, name, title)
 
 
 def _scatter(axes: Axes, index: int, plane: Plane) -> None:
     for hollow in (False, True):
         x, y = plane.points[(plane.given == index) & (plane.wrong == hollow)].T
-        axes.plot(x, y, linestyle="", zorder=3, **_marker(index, hollow=hollow))
-
-
-def _marker(index: int, *, hollow: bool) -> dict[str, Any]:
-    inside, edge = (GROUND, _sentinel(index)) if hollow else (_sentinel(index), GROUND)
-    look = {"markerfacecolor": inside, "markeredgecolor": edge, "markeredgewidth": 1.1 if hollow else 0.4}
-    return {"marker": MARKERS[index % len(MARKERS)], "markersize": 4 if hollow else 4.4, **look}
+        axes.plot(x, y, linestyle="", zorder=3, **marker(index, hollow=hollow))
 
 
 def sign(name: str, index: int, *, hollow: bool = False) -> str:
     """A point as it looks among decision regions, for a key."""
-    size = (10, 10)
-    with _figure(size) as figure:
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.plot(0, 0, **_marker(index, hollow=hollow))
-        axes.set_axis_off()
-        return _inline(figure, name, f"point {index + 1}")
+    return single(name, f"point {index + 1}", marker(index, hollow=hollow))
 
 
 def shorten(text: str, most: int = 14) -> str:
     """A name that fits beside an axis, without what no font can show."""
     plain = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     return plain if len(plain) <= most else plain[: most - 1] + "…"
-
-
-@contextmanager
-def _figure(size: tuple[int, int]) -> Iterator[Figure]:
-    with mpl.rc_context(STYLE), warnings.catch_warnings(action="ignore"):  # of letters that its own font lacks
-        yield Figure(figsize=(size[0] / 72, size[1] / 72))
-
-
-def _box(size: tuple[int, int], *, left: float, bottom: float, right: float, top: float) -> Box:
-    # margins in pixels into the shares of the figure that matplotlib wants
-    width, height = size
-    return left / width, bottom / height, (width - left - right) / width, (height - bottom - top) / height
-
-
-def _sentinel(index: int) -> str:
-    return f"#0102f{index % SERIES}"
-
-
-def _inline(figure: Figure, name: str, title: str) -> str:
-    # An SVG element without declarations, links, or ids that another figure of the page might have.
-    text = StringIO()
-    with mpl.rc_context({"svg.hashsalt": name}):
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    drawing = ElementTree.fromstring(text.getvalue())
-    used = {found for element in drawing.iter() for value in element.attrib.values() for found in LINK.findall(value)}
-    for parent in list(drawing.iter()):
-        for child in [child for child in parent if _bare(child.tag) in ("metadata", "style")]:
-            parent.remove(child)
-    for element in drawing.iter():
-        element.tag = _bare(element.tag)
-        own = {_bare(key): value for key, value in element.attrib.items()}
-        element.attrib.clear()
-        plain = {key: value for key, value in own.items() if key != "id" and not value.startswith("rotate(-0 ")}
-        element.attrib.update({key: _tidy(value, name) for key, value in plain.items()})
-        if own.get("id") in used:
-            element.set("id", f"{name}-{own['id']}")
-    result = ElementTree.Element("svg", {"viewBox": drawing.attrib["viewBox"], "role": "img", "aria-label": title})
-    ElementTree.SubElement(result, "title").text = title
-    result.extend(drawing)
-    return ElementTree.tostring(result, encoding="unicode")
-
-
-def _bare(qualified: str) -> str:
-    return qualified.rpartition("}")[2]
-
-
-def _tidy(value: str, name: str) -> str:
-    value = LINK.sub(lambda found: found[0].replace("#", f"#{name}-"), value)
-    value = re.sub("#0102f([0-9a-f])", lambda found: colour(int(found[1], 16)), value).replace(INK, "currentColor")
-    value = value.replace(GROUND, "var(--page)")
-    value = re.sub(r"font-family:[^;]*;? ?", "", value)
-    return re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", value)

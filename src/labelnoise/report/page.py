@@ -4,23 +4,23 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import mean, stdev
-from typing import Any, NamedTuple
+from statistics import mean
+from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from labelnoise.files import write
 from labelnoise.metrics import binned_ece, matrix_error, shares
 from labelnoise.report import figures
-from labelnoise.report.figures import Curve, Floats, Plane
-from labelnoise.report.paper_figures import densities
-from labelnoise.report.summary import Row, Summary, informed, significant, summary_of, trials_of
+from labelnoise.report.canvas import Floats
+from labelnoise.report.figures import Curve, Plane
+from labelnoise.report.measured import lines, margins, measured_once, projections, told
+from labelnoise.report.summary import Row, Summary, significant, summary_of, trials_of
 from labelnoise.report.tables import MEANING, count, head, spread
+from labelnoise.report.template import Panel, fill, legend
 from labelnoise.results.select import TEST, NoisyValidation
 from labelnoise.results.store import Run, Store
 
-UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # a name may hold what HTML must not
 MOST_COUNTED = 20  # classes up to which their rows are counted one by one
 MOST_CALIBRATED = 8  # methods up to which all have a reliability diagram
 BINS, FINE_BINS = 15, 100  # of confidence, in a diagram and for a second error
@@ -35,26 +35,6 @@ FITTING = {  # and where it is not
     "train/accuracy_given": "training part, as labelled",
     "validation/accuracy_given": "validation part, as labelled",
 }
-MARGINS = {  # of a training row: the part of them, and the label that is meant, as places in `margin_counts`
-    "rightly labelled rows: their label": (1, 1),
-    "wrongly labelled rows: their label": (2, 1),
-    "wrongly labelled rows: their true class": (2, 0),
-}
-
-
-class Panel(NamedTuple):
-    """A drawing with the words under it."""
-
-    svg: str
-    caption: str
-
-
-class Key(NamedTuple):
-    """How a curve looks."""
-
-    label: str
-    colour: str
-    dashes: str
 
 
 def write_page(store: Store, path: Path) -> None:
@@ -68,14 +48,9 @@ def page(store: Store) -> str:
     summary, facts = summary_of(held), held.facts
     rows = [row for row in summary.rows if row.runs]
     names = facts["data"]["classes"]
-    environment = Environment(
-        autoescape=True,
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    html = environment.get_template("page.html").render(
+    return fill(
+        "page.html",
+        summary.title,
         summary=summary,
         answer=re.sub(r"(?<=[\d±]) (?=[±%\d])", "\u00a0", _answer(summary, facts)),  # numbers stay in one line
         facts=_facts(summary, facts),
@@ -85,13 +60,15 @@ def page(store: Store) -> str:
         table=_table(summary),
         head=head(summary),
         meaning=MEANING,
-        legend=_legend([row.label for row in rows]),
+        legend=legend([row.label for row in rows]),
         curves=_curves(rows, summary),
         training=_training(rows),
-        margins=_margins(rows, len(names)),
+        margins=margins(rows, len(names)),
+        projections=projections(rows, names),
         regions=_regions(rows, names),
+        lines=lines(rows if facts["base"]["data"]["source"] == "gaussians" else []),
         matrices=_matrices(summary.best, rows, names),
-        told=_told(rows) if facts["data"]["truth"] != "unknown" else [],
+        told=told(rows) if facts["data"]["truth"] != "unknown" else [],
         calibration=_calibration(summary.best, rows),
         confusion=_confusion(summary.best, names),
         searches=trials_of(held),
@@ -100,16 +77,10 @@ def page(store: Store) -> str:
         about=_about(held.runs.values(), store.folder),
         again=_again(store.folder, facts["base"]["data"]["source"]),
     )
-    readable = UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", html)
-    return readable.encode("utf-8", "replace").decode()  # a name may hold half a character
-
-
-def _measured_once(row: Row, name: str) -> list[Floats]:
-    return [run.details[name].double().numpy() for run in row.finished if name in run.details]
 
 
 def _pooled(row: Row, name: str) -> Floats | None:
-    found = _measured_once(row, name)
+    found = measured_once(row, name)
     return np.sum(found, axis=0) if found else None
 
 
@@ -159,7 +130,7 @@ def _facts(summary: Summary, facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _class_counts(names: Sequence[str], rows: Sequence[Row]) -> list[tuple[str, int]]:
-    tested = next((counts for row in rows for counts in _measured_once(row, "test_confusion")), None)
+    tested = next((counts for row in rows for counts in measured_once(row, "test_confusion")), None)
     if tested is None or len(names) > MOST_COUNTED:
         return []
     return [(name, int(number)) for name, number in zip(names, tested.sum(1), strict=True)]
@@ -174,13 +145,6 @@ def _table(summary: Summary) -> list[dict[str, Any]]:
             "figures": [(spread(values), row.not_worse[rule]) for rule, values in row.accuracies.items()],
         }
         for row in summary.rows
-    ]
-
-
-def _legend(labels: Sequence[str]) -> list[Key]:
-    return [
-        Key(label, figures.colour(index), " ".join(map(str, figures.dashes(index))))
-        for index, label in enumerate(labels)
     ]
 
 
@@ -225,18 +189,7 @@ def _training(rows: Sequence[Row]) -> dict[str, Any]:
         drawn = [Curve(_history(row, measure)) for measure in meaning]
         title = f"{row.label}, share of rows by epoch: {'; '.join(meaning.values())}"
         panels.append(Panel(figures.curves(f"train{place}", title, drawn, small=True), row.label))
-    return {"known": known, "panels": panels, "legend": _legend(list(meaning.values()))}
-
-
-def _margins(rows: Sequence[Row], classes: int) -> dict[str, Any]:
-    panels, span = [], (-1 / classes, 1 - 1 / classes)
-    for place, row in enumerate(rows):
-        found = [each for each in _measured_once(row, "margin_counts") if each[2].any()]  # some labels are wrong
-        if found:
-            drawn = [np.stack([each[at] for each in found]) for at in MARGINS.values()]
-            title = f"{row.label}, density of margins on the training part: {'; '.join(MARGINS)}"
-            panels.append(Panel(densities(f"margin{place}", title, drawn, span), row.label))
-    return {"panels": panels, "legend": _legend(list(MARGINS))}
+    return {"known": known, "panels": panels, "legend": legend(list(meaning.values()))}
 
 
 def _regions(rows: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
@@ -266,7 +219,7 @@ def _matrices(best: Row | None, rows: Sequence[Row], names: Sequence[str]) -> li
         (guess, "predicted class", _shares(_pooled(best, "validation_counts"))),
     ]
     for row in rows:
-        learnt = _measured_once(row, "T")
+        learnt = measured_once(row, "T")
         found.append((f"As {row.label} has it", "true class", np.mean(learnt, axis=0) if learnt else None))
     panels = []
     for place, (caption, given_by, T) in enumerate(found):
@@ -298,7 +251,7 @@ def _calibration(best: Row | None, rows: Sequence[Row]) -> list[Panel]:
     chosen = [row for row in rows if len(rows) <= MOST_CALIBRATED or row is best or row.method == "ce"]
     panels = []
     for place, row in enumerate(chosen):
-        found = _measured_once(row, "test_bins")
+        found = measured_once(row, "test_bins")
         if found:
             bins = _merged(found, BINS)
             caption = f"{row.label}: ECE {100 * float(binned_ece(bins)):.1f} %"
@@ -312,18 +265,6 @@ def _calibration(best: Row | None, rows: Sequence[Row]) -> list[Panel]:
 def _merged(found: Sequence[Floats], into: int) -> Floats:
     merged: Floats = np.sum([each.reshape(into, -1, 3).sum(1) for each in found], axis=0)
     return merged
-
-
-def _told(rows: Sequence[Row]) -> list[tuple[str, dict[str, list[str]]]]:
-    # each measure on the test part and on noisy validation
-    found = [(row.label, informed(row)) for row in rows]
-    return [
-        (label, {n: [_number(part) for part in v.T.tolist()] for n, v in each.items()}) for label, each in found if each
-    ]
-
-
-def _number(values: Sequence[float]) -> str:
-    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
 
 
 def _confusion(best: Row | None, names: Sequence[str]) -> dict[str, Any] | None:

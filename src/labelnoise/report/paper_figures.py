@@ -15,18 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from labelnoise.report.figures import (
-    GROUND,
-    INK,
-    Floats,
-    _box,
-    _figure,
-    _inline,
-    _marker,
-    _sentinel,
-    colour,
-    dashes,
-)
+from labelnoise.report.canvas import INK, Floats, box, colour, dashes, hue, inline, marker, sheet, single
 
 LIGHT = ("#1668b0", "#cf5508", "#00855c", "#a2458d", "#9a6f00", "#178fb5", "#6b6f76", "#b02a37")  # the page's, by day
 CELL = (300, 356)  # of one family of losses, in pixels
@@ -43,10 +32,10 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Trend:
-    """One quantity by noise rate, both shares or plain numbers: a row per run."""
+    """One quantity by noise rate."""
 
-    rates: Floats  # (n,), realised, 0 … 1
-    values: Floats  # (runs, n)
+    rates: Sequence[float]  # realised, 0 … 1, rising
+    values: Sequence[Floats]  # for each of them the runs' values, (runs,)
 
 
 @dataclass(frozen=True)
@@ -63,37 +52,42 @@ class Family:
 def densities(name: str, title: str, drawn: Sequence[Floats], span: tuple[float, float]) -> str:
     """Densities of margins, mean over runs, from counts (runs, bins) in equal bins of `span`."""
     size = (300, 200)
-    with _figure(size) as figure:
-        axes = figure.add_axes(_box(size, left=46, bottom=40, right=8, top=8))
+    with sheet(size) as figure:
+        axes = figure.add_axes(box(size, left=46, bottom=40, right=8, top=8))
         for index, counts in enumerate(drawn):
             bins = counts.shape[1]
             width = (span[1] - span[0]) / bins
             rows = counts.sum(1, keepdims=True)
             density = (counts / np.where(rows > 0, rows, np.nan) / width).mean(0)
-            edges, hue = np.linspace(*span, bins + 1), _sentinel(index)
-            axes.stairs(density, edges, baseline=None, color=hue, linewidth=1.4, linestyle=(0, dashes(index) or (1, 0)))
-            axes.stairs(density, edges, color=hue, fill=True, alpha=0.12, linewidth=0)
+            edges, dash = np.linspace(*span, bins + 1), (0, dashes(index) or (1, 0))
+            axes.stairs(density, edges, baseline=None, color=hue(index), linewidth=1.4, linestyle=dash)
+            axes.stairs(density, edges, color=hue(index), fill=True, alpha=0.12, linewidth=0)
         axes.set(xlim=span, xlabel="margin of the label")
         axes.set_ylim(bottom=0)
         axes.set_ylabel("density", rotation_mode="anchor")
         _ticks(axes)
-        return _inline(figure, name, title)
+        return inline(figure, name, title)
 
 
 def projection(name: str, title: str, cloud: Cloud) -> str:
-    """Features on the plane of three classes, in the colour of the given label; those labelled wrongly are black."""
+    """Features on the plane of three classes, in shape and colour of the given label; wrong ones are black."""
     size = (300, 280)
-    with _figure(size) as figure:
-        axes = figure.add_axes(_box(size, left=8, bottom=8, right=8, top=8))
+    with sheet(size) as figure:
+        axes = figure.add_axes(box(size, left=8, bottom=8, right=8, top=8))
         for index in range(3):
             x, y = cloud.points[(cloud.given == index) & ~cloud.wrong].T
-            axes.plot(x, y, linestyle="", zorder=2, **_marker(index, hollow=False))
-        x, y = cloud.points[cloud.wrong].T
-        axes.plot(x, y, linestyle="", zorder=3, **_black())
+            axes.plot(x, y, linestyle="", zorder=2, **marker(index, hollow=False))
+            x, y = cloud.points[(cloud.given == index) & cloud.wrong].T
+            axes.plot(x, y, linestyle="", zorder=3, **_black(index))
         axes.set_aspect("equal", adjustable="datalim")
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set(visible=True, alpha=0.35)
-        return _inline(figure, name, title)
+        return inline(figure, name, title)
+
+
+def black_sign(name: str) -> str:
+    """A point that is labelled wrongly, for a key."""
+    return single(name, "black point", _black())
 
 
 def separators(name: str, title: str, cloud: Cloud, lines: Floats) -> str:
@@ -103,8 +97,8 @@ def separators(name: str, title: str, cloud: Cloud, lines: Floats) -> str:
     """
     size = (300, 280)
     reach = 1.6
-    with _figure(size) as figure:
-        axes = figure.add_axes(_box(size, left=30, bottom=24, right=8, top=8))
+    with sheet(size) as figure:
+        axes = figure.add_axes(box(size, left=30, bottom=24, right=8, top=8))
         for index, sign in enumerate("_+"):
             x, y = cloud.points[(cloud.given == index) & ~cloud.wrong].T
             axes.plot(x, y, sign, color=INK, alpha=0.3, markersize=4, markeredgewidth=0.8, zorder=2)
@@ -114,44 +108,43 @@ def separators(name: str, title: str, cloud: Cloud, lines: Floats) -> str:
         axes.plot(along, -along, color=INK, alpha=0.6, linewidth=0.9, dashes=(4, 3))
         for index, (a, b, c) in enumerate(lines):
             foot, turn = -c / (a**2 + b**2) * np.array([a, b]), np.array([-b, a]) / np.hypot(a, b)
-            (line,) = axes.plot(*(foot[:, None] + turn[:, None] * along), color=_sentinel(index), linewidth=1.6)
+            (line,) = axes.plot(*(foot[:, None] + turn[:, None] * along), color=hue(index), linewidth=1.6)
             if dashes(index):
                 line.set_dashes(dashes(index))
         axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
         axes.spines[:].set(visible=True, alpha=0.35)
-        return _inline(figure, name, title)
+        return inline(figure, name, title)
 
 
 def against_noise(name: str, title: str, drawn: Sequence[Trend], axis: str, *, percent: bool = False) -> str:
     """A quantity by realised noise rate in per cent, mean over runs with a band of ± std."""
     size, factor = (380, 260), 100 if percent else 1
-    with _figure(size) as figure:
-        axes = figure.add_axes(_box(size, left=48, bottom=40, right=8, top=8))
+    with sheet(size) as figure:
+        axes = figure.add_axes(box(size, left=48, bottom=40, right=8, top=8))
         for index, trend in enumerate(drawn):
-            rates, values = 100 * trend.rates, factor * trend.values
-            middle = values.mean(0)
-            (line,) = axes.plot(rates, middle, "o-", color=_sentinel(index), markersize=3.5, linewidth=1.6, zorder=3)
+            rates = 100 * np.array(trend.rates)
+            middle, std = (factor * np.array(each) for each in zip(*map(_centre, trend.values), strict=True))
+            (line,) = axes.plot(rates, middle, "o-", color=hue(index), markersize=3.5, linewidth=1.6, zorder=3)
             if dashes(index):
                 line.set_dashes(dashes(index))
-            if len(values) > 1:
-                std = values.std(0, ddof=1)
-                axes.fill_between(rates, middle - std, middle + std, color=_sentinel(index), alpha=0.1, linewidth=0)
+            if std.any():
+                axes.fill_between(rates, middle - std, middle + std, color=hue(index), alpha=0.1, linewidth=0)
         axes.set_xlabel("wrong labels, %")
         axes.set_ylabel(axis, rotation_mode="anchor")
         axes.yaxis.set_label_coords(-36 / 324, 0.5)
         _ticks(axes)
-        return _inline(figure, name, title)
+        return inline(figure, name, title)
 
 
 def loss_catalogue(title: str, families: Sequence[Family], columns: int = 3) -> str:
     """A whole SVG file on white, a cell for every family: losses above, their derivatives below, a key at the foot."""
     width, height = CELL
     size = (columns * width, -(-len(families) // columns) * height)
-    with _figure(size) as figure:
+    with sheet(size) as figure:
         figure.set_facecolor("white")
         for place, family in enumerate(families):
             _family(figure, size, (place % columns * width, place // columns * height), family)
-        inside = _inline(figure, "losses", title).removeprefix("<svg ")
+        inside = inline(figure, "losses", title).removeprefix("<svg ")
     inside = inside.replace("var(--page)", "white")
     for index, plain in enumerate(LIGHT):
         inside = inside.replace(colour(index), plain)
@@ -163,7 +156,7 @@ def _family(figure: Figure, size: tuple[int, int], corner: tuple[int, int], fami
     upper = figure.add_axes(_cell(size, corner, top=26, height=144))
     lower = figure.add_axes(_cell(size, corner, top=182, height=84))
     for index, (label, (loss, derivative)) in enumerate(family.curves.items()):
-        look: dict[str, Any] = {"color": _sentinel(index), "linewidth": 1.5}
+        look: dict[str, Any] = {"color": hue(index), "linewidth": 1.5}
         upper.plot(family.margin, loss, label=label, **look)
         shown = np.abs(derivative) <= 2 * family.most[1] if family.most else True  # no line from one end to the other
         lower.plot(family.margin, np.where(shown, derivative, np.nan), **look)
@@ -190,12 +183,16 @@ def _family(figure: Figure, size: tuple[int, int], corner: tuple[int, int], fami
 
 def _cell(size: tuple[int, int], corner: tuple[int, int], top: int, height: int) -> tuple[float, float, float, float]:
     left, above = corner[0] + 46, corner[1] + top
-    return _box(size, left=left, top=above, right=size[0] - corner[0] - CELL[0] + 12, bottom=size[1] - above - height)
+    return box(size, left=left, top=above, right=size[0] - corner[0] - CELL[0] + 12, bottom=size[1] - above - height)
 
 
-def _black() -> dict[str, Any]:
+def _black(index: int = 0) -> dict[str, Any]:
     # in the dark, white: the colour of the page's text
-    return {"marker": "o", "markersize": 3.8, "markerfacecolor": INK, "markeredgecolor": GROUND, "markeredgewidth": 0.4}
+    return {**marker(index, hollow=False), "markerfacecolor": INK}
+
+
+def _centre(values: Floats) -> tuple[float, float]:
+    return values.mean(), values.std(ddof=1) if len(values) > 1 else 0.0
 
 
 def _ticks(axes: Axes) -> None:

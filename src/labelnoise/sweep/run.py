@@ -21,6 +21,7 @@ from labelnoise.engine import checkpoint
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import details
 from labelnoise.engine.executors import EXECUTORS, Executor, choose, is_small
+from labelnoise.engine.features import line, projection
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.loop import Training
 from labelnoise.engine.observer import EpochResult
@@ -155,10 +156,13 @@ def run_pack(pack: Pack, at: Workplace) -> None:
 
 
 def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) -> None:
-    # With the weights that noisy validation selects: what reports need, and the pack's model.
+    # With the weights that noisy validation selects: what reports need, and the pack's model. But for a line, which is
+    # that of the last epoch: where one separates the classes, noisy validation is content with the first.
+    found = line(training.executor, training.spec)
     training.executor.restore_best()
-    found = details(training.executor, training.loader, training.spec.classes, training.interrupt.check)
+    found |= details(training.executor, training.loader, training.spec.classes, training.interrupt.check)
     found |= plane(training.executor, training.loader, training.spec, training.interrupt.check)
+    found |= projection(training.executor, training.loader, training.spec, training.interrupt.check)
     checkpoint.save(journal.details, found, {})
     scores = training.best_score.tolist()
     healthy = {r: Member(pack.configs[r], scores[r]) for r in range(len(tasks)) if r not in training.failed}
