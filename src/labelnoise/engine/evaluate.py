@@ -13,6 +13,7 @@ from labelnoise.metrics import margin_counts
 from labelnoise.metrics.margins import margins
 
 ROWS = 256  # at once, at most; bounds the memory of methods that sample
+ON_GPU = 8  # times as many, for there a call costs more than its rows
 NUMBERS = {"cpu": 2**20, "cuda": 2**26}  # of inputs at once, over all runs: a signal is heard between two chunks
 MOST_LEARNT = 100_000  # rows of the training part that are judged after an epoch, evenly spread
 BINS = 300  # of confidence: they merge into 15, and into 100
@@ -88,7 +89,8 @@ def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lam
 def rows_at_once(loader: Loader) -> int:
     """How many rows of every run are predicted in one call."""
     numbers = len(loader.seeds) * prod(loader.shape)  # of one row in every run
-    return max(1, min(ROWS, NUMBERS[loader.device.type] // numbers))
+    most = ROWS * (ON_GPU if loader.device.type == "cuda" else 1)
+    return max(1, min(most, NUMBERS[loader.device.type] // numbers))
 
 
 def _stride(loader: Loader) -> int:
