@@ -41,7 +41,7 @@ from labelnoise.losses import (
     reduce,
     smeared,
 )
-from labelnoise.losses.base import log_softmax, picked, widened
+from labelnoise.losses.base import log_softmax, neighbours, picked, widened
 from labelnoise.losses.cross_entropy import cross_entropy
 from labelnoise.losses.gce import gce
 from labelnoise.noise.matrix import pair, random_redraw
@@ -145,7 +145,10 @@ CASES = {
     "peer": Case(peers, lambda r: PeerLoss(1.5, r), (1.5,), doubles(0, 1, 3)),
     **{
         f"distillation {how}": Case(
-            partial(taught, on_student=how), partial(Taught, 2.0, 0.2, how, False), (2.0,), doubles(0.5, 1, 4)
+            partial(taught, on_student=how),
+            partial(Taught, 2.0, 0.0 if how == "none" else 0.2, how, False),
+            (2.0,),
+            doubles(0.5, 1, 4),
         )
         for how in ("none", "smoothing", "forward")
     },
@@ -306,3 +309,30 @@ def test_log_softmax_of_half_precision_is_that_of_the_widened_logits() -> None:
 
 def test_picked_takes_one_entry_per_row() -> None:
     assert picked(LOGITS, TARGET).tolist() == [LOGITS[i, y].item() for i, y in enumerate(TARGET.tolist())]
+
+
+def test_neighbours_are_the_labels_of_the_rows_before() -> None:
+    assert neighbours(torch.tensor([3, 1, 2])).tolist() == [2, 3, 1]
+    assert (
+        neighbours(torch.tensor([[0.2, 0.8], [0.5, 0.5]])).tolist() == torch.tensor([[0.5, 0.5], [0.2, 0.8]]).tolist()
+    )
+
+
+@pytest.mark.parametrize("loss", [PeerLoss(), FDivergenceLoss()])
+def test_one_row_cannot_be_compared_with_another(loss) -> None:
+    with pytest.raises(InputError, match="needs batches of at least two"):
+        loss(torch.zeros(1, 3), torch.tensor([0]))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: PeerLoss(float("nan")),
+        lambda: FDivergenceLoss(alpha=float("inf")),
+        lambda: DistillationLoss(alpha=1.5, on_student="forward"),
+        lambda: DistillationLoss(alpha=0.5),
+    ],
+)
+def test_an_alpha_that_means_nothing_is_refused(make) -> None:
+    with pytest.raises(InputError, match="alpha"):
+        make()

@@ -58,6 +58,7 @@ def test_forward_risk_of_asymmetric_noise_is_least_at_the_clean_posterior_as_pub
     logits = POSTERIOR.log().clone().requires_grad_()
     risk = POSTERIOR @ T @ forward_corrected(logits.expand(3, 3), TARGET, T)
     assert (POSTERIOR @ T).tolist() == pytest.approx([0.515, 0.345, 0.14], abs=1e-12)
+    assert (T @ POSTERIOR).tolist() == pytest.approx([0.54, 0.29, 0.155], abs=1e-12)  # the wrong way round: no law
     assert risk.item() == pytest.approx(0.98415656, abs=1e-8)
     assert grad_of(risk, logits).abs().max() < 1e-12
     others = torch.rand(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -147,6 +147,13 @@ def test_conjugate_of_jeffrey_passes_the_gradient_check_also_mapped() -> None:
     torch.testing.assert_close(vmap(jeffrey_conjugate)(u), jeffrey_conjugate(u), rtol=1e-14, atol=0)
 
 
+def test_the_usual_jensen_shannon_divergence_is_half_of_ours() -> None:
+    middle = (JOINT + PRODUCT) / 2
+    usual = ((JOINT * (JOINT / middle).log()).sum() + (PRODUCT * (PRODUCT / middle).log()).sum()) / 2
+    assert usual.item() == pytest.approx(0.02214639, abs=1e-8)
+    torch.testing.assert_close(divergence(JOINT, PRODUCT, "jensen_shannon"), 2 * usual)
+
+
 @pytest.mark.parametrize(("name", "expected"), BOUNDS.items())
 def test_bound_is_tight_at_the_derivative_and_loose_elsewhere(name: str, expected: tuple[float, float]) -> None:
     kind = named(name)

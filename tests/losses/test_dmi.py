@@ -48,6 +48,7 @@ def test_value_of_a_batch_is_the_published_one_but_for_the_added_thousandth() ->
     determinant = math.exp(-dmi(PROBS.log(), TARGET, 3).item())
     assert determinant == pytest.approx(0.49, abs=1e-12)
     assert -math.log(determinant + 0.001) == pytest.approx(0.71131115, abs=1e-8)
+    assert -math.log(determinant / 4**3 + 0.001) == pytest.approx(4.74947368, abs=1e-8)  # divided by the batch size
 
 
 @settings(max_examples=50, deadline=None)

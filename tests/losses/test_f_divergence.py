@@ -181,6 +181,23 @@ def test_loss_of_two_small_batches_is_the_published_one(name: str, expected: flo
     assert -variational_difference(joint, product).item() == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("activation", "composed", "expected"),
+    [
+        (lambda v: v, lambda v: v + v**2 / 4 + v**3 / 16, -0.31846000),
+        (lambda v: -v.exp(), lambda v: -1 - v, 0.61022604),
+        (lambda v: 1 - v.exp(), lambda v: (1 - v.exp()) / v.exp(), 0.64958305),
+        (lambda v: 1 - v.exp(), lambda v: 2 - 2 * (1 - v).sqrt(), 1.10356745),
+    ],
+    ids=["jeffrey", "reverse_kl", "squared_hellinger", "neyman"],
+)
+def test_four_of_the_authors_forms_have_other_losses(activation, composed, expected) -> None:
+    kind = replace(named("pearson"), activation=activation, composed=composed)
+    joint = joint_term(JOINT_LOGITS.log_softmax(-1), JOINT_LABELS, kind)
+    product = product_term(PRODUCT_LOGITS.log_softmax(-1), PRODUCT_LABELS, kind)
+    assert -variational_difference(joint, product).item() == pytest.approx(expected, abs=1e-8)
+
+
 @every_divergence
 def test_descent_raises_the_probability_of_the_label_and_lowers_that_of_a_strangers(kind: Divergence) -> None:
     joint, product = (z.log_softmax(-1).requires_grad_() for z in (JOINT_LOGITS, PRODUCT_LOGITS))

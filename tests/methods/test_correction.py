@@ -4,6 +4,7 @@ import torch
 from labelnoise.errors import InputError
 from labelnoise.methods import build
 from labelnoise.methods.ce import CE
+from labelnoise.methods.correction import bounded_inverse
 from labelnoise.methods.forward import Forward
 from labelnoise.types import Context, Snapshot
 
@@ -57,8 +58,12 @@ def test_smoothed_forward_has_the_published_loss(table, labelled) -> None:
         ({"matrix": ".9 .1; .2 .8"}, "the setting matrix is for 2 classes, but the data have 3"),
         ({"matrix": ".9 .2; .2 .8"}, "the setting matrix cannot be used: row 0 of T sums to 1.1, not to 1"),
         ({"matrix": ".9 x; .2 .8"}, "the setting matrix cannot be used: T must be a square table of numbers"),
+        ({"matrix": ".9 .1"}, "matrix must be estimated, symmetric, a .csv file or rows, not '.9 .1'"),
+        ({"alpha": 0.3}, "alpha has no effect here, only with matrix=symmetric; leave it out"),
+        ({"matrix": "symmetric", "warm_up": 0.5}, "warm_up has no effect here, only with matrix=estimated"),
+        ({"matrix": "symmetric", "quantile": 0.9}, "quantile has no effect here, only with matrix=estimated"),
         ({"matrix": "symetric"}, "matrix must be estimated, symmetric, a .csv file or rows, not 'symetric'"),
-        ({"quantile": "abc"}, "quantile must be above 0 and at most 1, 'auto' or None, not 'abc'"),
+        ({"quantile": "abc"}, "quantile must be above 0 and at most 1, 'auto', or None"),
         ({"matrix": "nowhere.csv"}, "the noise matrix in nowhere.csv cannot be used"),
     ],
 )
@@ -70,3 +75,10 @@ def test_what_does_not_fit_is_refused_with_a_sentence(settings, message) -> None
 def test_a_matrix_of_another_size_is_refused_before_anything_is_trained(spec) -> None:
     with pytest.raises(InputError, match="the setting matrix is for 2 classes, but the data have 3"):
         Forward(matrix=".9 .1; .2 .8").networks(spec)
+
+
+def test_an_inverse_is_exact_down_to_a_hundredth_and_bounded_below() -> None:
+    """Of (1 - a) I + a / 3, whose singular values are 1 and 1 - a."""
+    kept, lost = (a * torch.full((3, 3), 1 / 3).double() + (1 - a) * torch.eye(3).double() for a in (0.98, 0.999))
+    torch.testing.assert_close(bounded_inverse(kept) @ kept, torch.eye(3).double())
+    torch.testing.assert_close(bounded_inverse(lost), torch.full((3, 3), 1 / 3).double())

@@ -84,6 +84,7 @@ def test_presets_keep_the_contract(preset, check) -> None:
         ({"teacher": "gce(q=2"}, "has a bracket without its other half"),
         ({"temperature": 0.0}, "temperature must be above 0, not 0.0"),
         ({"alpha": 1.5}, "alpha must be at least 0 and below 1, not 1.5"),
+        ({"alpha": 0.5}, "alpha has no effect here, only with on_student=smoothing or forward"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(settings, message) -> None:

@@ -1,6 +1,7 @@
 import pytest
 
 from labelnoise.errors import InputError
+from labelnoise.methods import METHODS, build
 from labelnoise.methods.notation import from_text, to_text
 
 
@@ -9,13 +10,21 @@ from labelnoise.methods.notation import from_text, to_text
     [
         "ce",
         "gce(q=0.5)",
-        "f_divergence(divergence=kl, separate=True)",
+        "f_divergence(separate=True, divergence=kl)",
+        "backward(fix=none)",
         "forward(quantile=None)",
         "distillation(teacher=heteroscedastic(factors=2, samples=20), temperature=3.0)",
     ],
 )
 def test_a_method_and_its_text_mean_the_same(text) -> None:
     assert to_text(from_text(text)) == text
+
+
+@pytest.mark.parametrize(("name", "preset"), [(name, each) for name in METHODS for each in METHODS.get(name).presets])
+def test_every_preset_can_be_told_and_read_again(name, preset) -> None:
+    method = from_text(f"{name}(preset={preset})")
+    assert method == build(name, {"preset": preset})
+    assert from_text(to_text(method)) == method
 
 
 @pytest.mark.parametrize(
@@ -25,6 +34,7 @@ def test_a_method_and_its_text_mean_the_same(text) -> None:
         ("gce(q=0.5,q=0.7)", "'q=0.7' in method"),
         ("gce(q=0.5", "has a bracket without its other half"),
         ("gce q=0.5)", "has a bracket without its other half"),
+        ("gce(q=nan)", "'nan' is no number that a setting can have"),
         ("gec(q=0.5)", "unknown method 'gec'; did you mean 'gce'"),
     ],
 )

@@ -1,7 +1,10 @@
+import pytest
 import torch
 from torch import nn
 
+from labelnoise.errors import InputError
 from labelnoise.methods.paired import Paired
+from labelnoise.methods.peer_loss import PeerLoss
 from labelnoise.types import Batch, Context
 
 NETS = {"net": nn.Flatten()}
@@ -28,3 +31,9 @@ def test_separate_strangers_come_from_two_other_batches() -> None:
 def test_peers_are_asked_for_only_where_they_are_separate_and_rows_are_coupled_where_they_are_not() -> None:
     assert (Paired().peers, Paired().coupled) == (0, True)
     assert (Paired(separate=True).peers, Paired(separate=True).coupled) == (2, False)
+
+
+def test_a_batch_of_one_row_has_no_stranger(spec) -> None:
+    with pytest.raises(InputError, match="peer_loss needs batches of at least two rows"):
+        PeerLoss().networks(spec._replace(batch=1))
+    PeerLoss(separate=True).networks(spec._replace(batch=1))

@@ -109,3 +109,36 @@ def test_the_page_is_written_whole(fabricate, tmp_path):
     write_over_noise(stores, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == over_noise(stores)
     assert not re.search(r"https?:", over_noise(stores))
+
+
+def test_a_method_with_other_settings_is_another_curve(fabricate):
+    one = folder(fabricate, 0.1, ("ce",))
+    other = fabricate([named("gce", q=0.7), named("ce")], epochs=3, folder="a")
+    third = fabricate([named("gce", q=0.9), named("ce")], epochs=3, folder="b")
+    html = over_noise([one, other, third])
+    assert [len(cells(html, label)) for label in (r"gce \(q=0.7\)", r"gce \(q=0.9\)", "ce")] == [1, 1, 3]
+
+
+def test_what_the_noise_rate_sets_does_not_part_a_curve(fabricate):
+    stores = [
+        fabricate([named("co_teaching", forget=rate, ramp=10)], epochs=3, folder=f"c{rate}") for rate in (0.1, 0.3)
+    ]
+    assert len(cells(over_noise(stores), "co_teaching")) == 2
+
+
+def test_another_kind_of_noise_is_another_curve_and_no_noise_begins_them_all(fabricate):
+    stores = [folder(fabricate, rate, ("ce",)) for rate in (0.0, 0.1, 0.4, 0.5)]
+    for store, noise in zip(
+        stores, ("none", "symmetric:0.1", "asymmetric:0.4:next", "sparse:high:stated"), strict=True
+    ):
+        base = store.facts["base"]
+        change(store.folder / "config.json", base=base | {"noise": noise})
+    html = over_noise([type(store).read(store.folder) for store in stores])
+    for kind, rate in (("symmetric", "10.0"), ("asymmetric:next", "40.0"), ("sparse:stated", "50.0")):
+        assert [line[0] for line in cells(html, f"ce, {kind}")] == ["0.0", rate]
+
+
+def test_a_folder_named_twice_is_refused(fabricate):
+    store = folder(fabricate, 0.1)
+    with pytest.raises(InputError, match="a folder is named twice"):
+        over_noise([store, store])

@@ -149,5 +149,5 @@ def test_a_training_is_not_ended_by_a_class_without_an_anchor() -> None:
 
 @pytest.mark.parametrize("quantile", [0.0, 97.0, -1.0, "most"])
 def test_wrong_quantile_is_refused(quantile: float | str) -> None:
-    with pytest.raises(InputError, match="quantile must be above 0 and at most 1, 'auto' or None"):
+    with pytest.raises(InputError, match="quantile must be above 0 and at most 1, 'auto', or None"):
         estimate_anchor(NOISY, quantile=quantile)

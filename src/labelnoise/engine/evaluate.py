@@ -9,7 +9,7 @@ from torch import Tensor
 
 from labelnoise.data.loader import PARTS, Chunk, Loader, Part
 from labelnoise.engine.executors import Executor
-from labelnoise.metrics import margin_counts
+from labelnoise.metrics import margin_counts, pair_counts
 from labelnoise.metrics.margins import margins
 
 ROWS = 256  # at once, at most; bounds the memory of methods that sample
@@ -112,11 +112,7 @@ def _judged(probs: Tensor, chunk: Chunk) -> tuple[Tensor, Tensor, Tensor]:
 
 def _pairs(first: Tensor, second: Tensor, classes: int) -> Tensor:
     # how often each pair of classes occurs in two (R, n) tensors, as (R, K, K); a first of no class is left out
-    runs = torch.arange(len(first), device=first.device).unsqueeze(1)
-    end = len(first) * classes**2
-    places = torch.where(first < 0, end, (runs * classes + first) * classes + second)
-    counts = torch.bincount(places.flatten(), minlength=end + 1)[:end]
-    return counts.reshape(len(first), classes, classes)
+    return pair_counts(second, first, classes).mT.contiguous()
 
 
 def _margins(probs: Tensor, y_given: Tensor, y_true: Tensor, classes: int) -> Tensor:

@@ -48,6 +48,13 @@ def picked(values: Tensor, target: Tensor) -> Tensor:
     return values.gather(-1, target.unsqueeze(-1)).squeeze(-1)
 
 
+def neighbours(target: Tensor) -> Tensor:
+    """The label of the row before: in a shuffled batch an independent draw, and never the row's own."""
+    if len(target) < 2:
+        raise InputError("a loss that compares a row with another needs batches of at least two")
+    return target.roll(1, 0)
+
+
 def _checked(reduction: str) -> str:
     if reduction not in REDUCTIONS:
         raise InputError(f"reduction must be 'none', 'mean' or 'sum', not {reduction!r}")

@@ -57,6 +57,10 @@ class DistillationLoss(Loss):
             raise InputError(f"temperature must be above 0, not {temperature}")
         if on_student not in get_args(OnStudent):
             raise InputError(f"on_student must be 'none', 'smoothing' or 'forward', not {on_student!r}")
+        if not 0 <= alpha < 1:
+            raise InputError(f"alpha must be at least 0 and below 1, not {alpha}")
+        if alpha and on_student == "none":
+            raise InputError("alpha has no effect here, only with on_student='smoothing' or 'forward'; leave it out")
         self.temperature = temperature
         self.alpha = alpha
         self.on_student = on_student

@@ -7,13 +7,14 @@ inexact, and "exact" holds for every T that has an inverse.
 """
 
 from collections.abc import Callable
+from math import isfinite
 
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
 from labelnoise.errors import InputError
-from labelnoise.losses.base import Loss, log_softmax, picked
+from labelnoise.losses.base import Loss, log_softmax, neighbours, picked
 from labelnoise.losses.correction import validated
 from labelnoise.losses.divergences import Divergence, named
 from labelnoise.losses.smoothing import at_label, label_weights
@@ -67,15 +68,15 @@ class FDivergenceLoss(Loss):
     ) -> None:
         super().__init__(reduction)
         self.divergence = named(divergence)
+        if not isfinite(alpha):
+            raise InputError(f"alpha must be a number, not {alpha}")
         self.alpha = alpha
         self.register_buffer("M", None if T is None else correction_matrix(T))
 
     def per_example(self, output: Tensor, target: Tensor) -> Tensor:
         """The loss of each example, (B,), from logits (B, K) of a shuffled batch."""
         log_probs = log_softmax(output)
-        # In a shuffled batch a row and its neighbour's label are independent draws; a permutation would pair a few
-        # rows with their own labels.
-        product = product_term(log_probs, target.roll(1, 0), self.divergence, self.M)
+        product = product_term(log_probs, neighbours(target), self.divergence, self.M)
         return self.alpha * product - joint_term(log_probs, target, self.divergence, self.M)
 
 

@@ -4,9 +4,12 @@ Liu and Guo, Peer loss functions: learning from noisy labels without knowing noi
 Fidelity: 1e-5 inside the logarithm as in the authors' code, which bounds the subtracted term.
 """
 
+from math import isfinite
+
 from torch import Tensor
 
-from labelnoise.losses.base import Loss
+from labelnoise.errors import InputError
+from labelnoise.losses.base import Loss, neighbours
 from labelnoise.losses.cross_entropy import cross_entropy
 
 EPS = 1e-5
@@ -28,9 +31,10 @@ class PeerLoss(Loss):
 
     def __init__(self, alpha: float = 1.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
+        if not isfinite(alpha):
+            raise InputError(f"alpha must be a number, not {alpha}")
         self.alpha = alpha
 
     def per_example(self, output: Tensor, target: Tensor) -> Tensor:
         """The loss of each example, (B,), from logits (B, K) of a shuffled batch."""
-        # In a shuffled batch a row and its neighbour's label are independent draws, and never the same row's.
-        return peer_loss(output, target, target.roll(1, 0), self.alpha)
+        return peer_loss(output, target, neighbours(target), self.alpha)

@@ -1,20 +1,19 @@
 """Backward correction: losses of all classes are weighed by T⁻¹, so that their mean is that of clean labels.
 
-Fidelity: no clipping of probabilities, for the loss is computed in log space; a matrix without an inverse has its
-pseudo-inverse taken. The loss is unbounded below, and networks find that out: the remedy of Kiryo et al. 2017, which
-the papers only cite, is on. The preset `paper` does without.
+Fidelity: no clipping of probabilities, for the loss is computed in log space; a matrix that is close to one without an
+inverse has a pseudo-inverse taken. The loss is unbounded below, and networks find that out: the remedy of Kiryo et al.
+2017, which the papers only cite, is on. The preset `paper` does without.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar, get_args
 
-import torch
 from torch import Tensor
 
 from labelnoise.errors import InputError
 from labelnoise.losses.backward import Fix, backward_corrected, non_negative
 from labelnoise.methods.base import register
-from labelnoise.methods.correction import Corrected
+from labelnoise.methods.correction import Corrected, bounded_inverse
 from labelnoise.types import Batch, Context, Nets, Snapshot, Terms
 
 
@@ -38,7 +37,7 @@ class Backward(Corrected):
     def estimate(self, snapshot: Snapshot) -> dict[str, Tensor]:
         """T and its inverse, for `ctx.aux`."""
         T = super().estimate(snapshot)["T"]
-        return {"T": T, "inverse": torch.linalg.pinv(T.double())}
+        return {"T": T, "inverse": bounded_inverse(T)}
 
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """Mean backward-corrected loss."""

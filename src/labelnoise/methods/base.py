@@ -155,6 +155,13 @@ def described_settings(method: type[Method]) -> str:
     return ", ".join(settings + ([f"preset={'|'.join(method.presets)}"] if method.presets else []))
 
 
+def check_unused(method: Method, setting: str, wanted: str) -> None:
+    """An error where a setting is not at its default though nothing reads it."""
+    default = next(f.default for f in fields(method) if f.name == setting)
+    if getattr(method, setting) != default:
+        raise InputError(f"{setting} has no effect here, only with {wanted}; leave it out")
+
+
 def structure(method: Method) -> Method:
     """The method with its packable values set aside: equal for methods that may share a pack."""
     defaults = {f.name: f.default for f in fields(method) if "hyper" in f.metadata and f.default is not MISSING}

@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import torch
 from torch import Tensor
 
 from labelnoise.errors import InputError
 from labelnoise.losses.correction import mixed_log_probs
-from labelnoise.methods.base import Method, Stage
+from labelnoise.methods.base import Method, Stage, check_unused
 from labelnoise.methods.ce import CE
 from labelnoise.noise.grammar import read_matrix
 from labelnoise.noise.matrix import TransitionMatrix, random_redraw
@@ -17,11 +18,18 @@ from labelnoise.transition.anchor import check_quantile
 from labelnoise.types import Context, DataSpec, Nets, Snapshot
 
 ESTIMATED, SYMMETRIC = "estimated", "symmetric"
+LEAST_KEPT = 0.01  # of the largest singular value; published noise keeps a tenth
 
 
 def anchor_matrix(snapshot: Snapshot, quantile: Quantile) -> dict[str, Tensor]:
     """T from a first network's posteriors on the training set."""
     return {"T": estimate_anchor(snapshot.probs, snapshot.labels, quantile=quantile)}
+
+
+def bounded_inverse(T: Tensor) -> Tensor:
+    """T⁻¹ in float64; a direction in which an estimate keeps less than a hundredth is given up, not blown up."""
+    inverse: Tensor = torch.linalg.pinv(T.double(), rtol=LEAST_KEPT)
+    return inverse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +41,7 @@ class WithMatrix(Method):
     matrix: str = ESTIMATED  # or a .csv file, or rows such as .9 .1; .2 .8
 
     def __post_init__(self) -> None:
-        if not {*".;/"} & {*self.matrix} and self.matrix not in self.words:
+        if ";" not in self.matrix and not self.matrix.endswith(".csv") and self.matrix not in self.words:
             raise InputError(f"matrix must be {', '.join(self.words)}, a .csv file or rows, not {self.matrix!r}")
         if ";" in self.matrix:
             self._rows()
@@ -91,6 +99,11 @@ class Corrected(WithMatrix):
             raise InputError(f"alpha must be at least 0 and below 1, not {self.alpha}")
         super().__post_init__()
         check_quantile(self.quantile)
+        if self.matrix != SYMMETRIC:
+            check_unused(self, "alpha", "matrix=symmetric")
+        if self.matrix != ESTIMATED:
+            check_unused(self, "warm_up", "matrix=estimated")
+            check_unused(self, "quantile", "matrix=estimated")
 
     def stages(self) -> tuple[Stage, ...]:
         """Cross-entropy to estimate T, then a new network with the corrected loss; that alone where T is known."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from labelnoise.errors import InputError
 from labelnoise.losses.distillation import OnStudent, distilled
-from labelnoise.methods.base import Method, Stage, hyper, register
+from labelnoise.methods.base import Method, Stage, check_unused, hyper, register
 from labelnoise.methods.notation import from_text, to_text
 from labelnoise.methods.wrapped import Wrapped
 from labelnoise.rng import Rng
@@ -47,6 +47,8 @@ class Distillation(Method):
             raise InputError(f"alpha must be at least 0 and below 1, not {self.alpha}")
         if isinstance(self.temperature, float) and not self.temperature > 0:  # in a pack it is a tensor
             raise InputError(f"temperature must be above 0, not {self.temperature}")
+        if self.on_student == "none":
+            check_unused(self, "alpha", "on_student=smoothing or forward")
         from_text(self.teacher)
 
     def networks(self, spec: DataSpec) -> dict[str, Any]:

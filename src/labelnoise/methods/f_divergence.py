@@ -7,7 +7,6 @@ one pass, after a warm-up; the preset `paper` draws both anew. Epochs are chosen
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
-import torch
 from torch import Tensor
 
 from labelnoise.errors import InputError
@@ -16,7 +15,7 @@ from labelnoise.losses.divergences import named
 from labelnoise.losses.f_divergence import correction_matrix, joint_term, product_term, variational_difference
 from labelnoise.methods.base import Stage, hyper, register
 from labelnoise.methods.ce import CE
-from labelnoise.methods.correction import ESTIMATED, WithMatrix
+from labelnoise.methods.correction import ESTIMATED, WithMatrix, bounded_inverse
 from labelnoise.methods.paired import Paired
 from labelnoise.nets.critic import Critic
 from labelnoise.types import Batch, Context, DataSpec, Nets, Snapshot, Terms
@@ -66,10 +65,10 @@ class FDivergence(WithMatrix, Paired):
         return (Stage("warm-up", self.warm_up, CE(), trains=("net",), carry="best"), last) if self.warm_up else (last,)
 
     def estimate(self, snapshot: Snapshot) -> dict[str, Tensor]:
-        """T, and the matrix that corrects by it; a T without an inverse has its pseudo-inverse taken."""
+        """T, and the matrix that corrects by it; a T near to one without an inverse has its pseudo-inverse taken."""
         T = self.found(snapshot, "auto").double()
-        paper_form = self.bias_correction != "exact"
-        return {"T": T, "M": correction_matrix(T, self.bias_correction).to(T) if paper_form else torch.linalg.pinv(T)}
+        exact = self.bias_correction == "exact"
+        return {"T": T, "M": bounded_inverse(T) if exact else correction_matrix(T, self.bias_correction).to(T)}
 
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """Minus the variational difference between pairs that belong together and pairs that do not."""

@@ -1,10 +1,12 @@
 """A method with its settings as one text, for where it is a setting of another."""
 
 from dataclasses import fields
+from math import isfinite
+from typing import Any, get_args, get_type_hints
 
 from labelnoise.config import Value
 from labelnoise.errors import InputError
-from labelnoise.methods.base import Method, build
+from labelnoise.methods.base import METHODS, Method, build
 
 
 def from_text(text: str) -> Method:
@@ -17,7 +19,7 @@ def from_text(text: str) -> Method:
         key, equals, value = pair.partition("=")
         if not equals or key.strip() in settings:
             raise InputError(f"{pair.strip()!r} in method {text!r} is no setting of its own; write it as gce(q=0.5)")
-        settings[key.strip()] = _value(value.strip())
+        settings[key.strip()] = _value(value.strip(), _hint(name.strip(), key.strip()))
     return build(name.strip(), settings)
 
 
@@ -39,11 +41,20 @@ def _pairs(text: str) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
-def _value(text: str) -> Value:
-    words: dict[str, Value] = {"true": True, "false": False, "none": None}
+def _hint(name: str, key: str) -> Any:
+    return get_type_hints(METHODS.get(name)).get(key)
+
+
+def _value(text: str, hint: Any) -> Value:
+    if hint is str or text in get_args(hint):  # none may be a word like any other
+        return text
+    words: dict[str, Value] = {"true": True, "false": False, "none": None, "null": None}
     if text.lower() in words:
         return words[text.lower()]
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return text
+    if not isfinite(number):
+        raise InputError(f"{text!r} is no number that a setting can have")
+    return number

@@ -5,8 +5,10 @@ from typing import Any
 
 from torch import Tensor
 
+from labelnoise.errors import InputError
+from labelnoise.losses.base import neighbours
 from labelnoise.methods.base import Method
-from labelnoise.types import Batch, Context, Nets
+from labelnoise.types import Batch, Context, DataSpec, Nets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,6 +16,14 @@ class Paired(Method):
     """A method with a second term, over inputs and labels that do not belong together."""
 
     separate: bool = False  # inputs and labels of the second term come from two other batches
+
+    def networks(self, spec: DataSpec) -> dict[str, Any]:
+        """One network, where a batch has a stranger in it."""
+        if spec.batch == 1 and not self.separate:
+            raise InputError(
+                f"{self.name} needs batches of at least two rows; set train.batch higher, or separate=true"
+            )
+        return super().networks(spec)
 
     @property
     def peers(self) -> int:
@@ -30,4 +40,4 @@ class Paired(Method):
         if self.separate:
             inputs, labels = ctx.peers
             return nets["net"](inputs.x), labels.y
-        return outputs, batch.y.roll(1)  # a neighbour's label is an independent draw in a shuffled batch
+        return outputs, neighbours(batch.y)

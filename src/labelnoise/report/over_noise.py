@@ -10,26 +10,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labelnoise.config import digest, essential
+from labelnoise.config import Named, digest, essential
 from labelnoise.errors import InputError
 from labelnoise.files import write
+from labelnoise.methods import METHODS
 from labelnoise.report.canvas import Floats
 from labelnoise.report.measured import number
 from labelnoise.report.paper_figures import Trend, against_noise
-from labelnoise.report.summary import informed, summary_of
+from labelnoise.report.summary import informed, labelled, summary_of
 from labelnoise.report.tables import spread
 from labelnoise.report.template import Panel, fill, legend
 from labelnoise.results.store import Contents, Store
+from labelnoise.sweep.plan import set_by_rate
 
 ACCURACY = "accuracy"
 PARTS = ("test part", "noisy validation")
+CLEAN = "none"
+LEVELS = ("low", "high")  # words for a rate
 MAY_DIFFER = ("noise", "transition")  # between the folders
 
 
 class Point(NamedTuple):
     """One method under one noise."""
 
-    label: str
+    method: Mapping[str, Any]  # name and settings, without those that the noise rate sets
+    kind: str  # of the noise, without its rate
     rate: float  # of wrong training labels, mean over runs
     values: Mapping[str, Floats]  # by measure, (runs, 2): on the test part and on noisy validation
 
@@ -41,26 +46,46 @@ def write_over_noise(stores: Sequence[Store], path: Path) -> None:
 
 def over_noise(stores: Sequence[Store]) -> str:
     """The whole page."""
+    if len({store.folder.resolve() for store in stores}) < len(stores):
+        raise InputError("a folder is named twice; name each once")
     held = {store.folder: store.contents() for store in stores}
     _check_same(held)
     points = [point for folder, each in held.items() for point in _points(folder, each)]
     if not points:
         raise InputError("no run in these folders has finished without failing; there is nothing to draw")
     summaries = {folder: summary_of(each) for folder, each in held.items()}
-    first = held[stores[0].folder].facts["data"]
-    methods: dict[str, list[Point]] = {}
-    for point in sorted(points, key=lambda point: point.rate):
-        methods.setdefault(point.label, []).append(point)
+    first = next(iter(held.values())).facts["data"]
+    methods = _curves(sorted(points, key=lambda point: point.rate))
     names = list(dict.fromkeys(name for point in points for name in point.values))
     return fill(
         "over_noise.html",
         f"{first['name']}, by noise",
-        reference=summaries[stores[0].folder].reference,
+        reference=next(iter(summaries.values())).reference,
         legend=legend(list(methods)),
         panels={name: _panels(place, name, methods) for place, name in enumerate(names)},
         table=[(label, [_line(point, names) for point in each]) for label, each in methods.items()],
         folders={str(folder): f"{summary.title}: {summary.noise_rate}" for folder, summary in summaries.items()},
     )
+
+
+def _curves(points: Sequence[Point]) -> dict[str, list[Point]]:
+    # by method and, where there are several, kind of noise; no noise at all is the beginning of every kind
+    unlike = {digest(point.method): point.method for point in points}
+    names = dict(zip(unlike, labelled(list(unlike.values()), {}), strict=True))
+    kinds = list(dict.fromkeys(point.kind for point in points if point.kind != CLEAN)) or [CLEAN]
+    found: dict[str, list[Point]] = {}
+    for mark, name in names.items():
+        own = [point for point in points if digest(point.method) == mark]
+        for kind in kinds:
+            label = f"{name}, {kind}" if len(kinds) > 1 else name
+            found[label] = [point for point in own if point.kind in (kind, CLEAN)]
+    return {label: each for label, each in found.items() if each}
+
+
+def _kind(noise: str) -> str:
+    # symmetric of symmetric:0.4, asymmetric:next of asymmetric:0.4:next
+    first, *rest = noise.split(":")
+    return ":".join([first, *(word for word in rest if word.isalpha() and word not in LEVELS)])
 
 
 def _check_same(held: Mapping[Path, Contents]) -> None:
@@ -86,7 +111,10 @@ def _points(folder: Path, held: Contents) -> list[Point]:
         if rates:
             accuracy = np.stack([row.accuracies["selected"], row.scores], -1)
             values = {name: value.double().numpy() for name, value in informed(row).items()}
-            found.append(Point(row.label, mean(rates), {ACCURACY: accuracy, **values}))
+            by_rate = set_by_rate(Named(row.method)) if row.method in METHODS else ()
+            settings = {name: value for name, value in row.settings.items() if name not in by_rate}
+            method = {"name": row.method, "settings": settings}
+            found.append(Point(method, _kind(held.facts["base"]["noise"]), mean(rates), {ACCURACY: accuracy, **values}))
     return found
 
 

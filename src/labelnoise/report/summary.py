@@ -87,7 +87,7 @@ def summary_of(held: Contents) -> Summary:
     groups: dict[str, list[Run]] = {}
     for run in counted:
         groups.setdefault(_key(run), []).append(run)
-    labels = _labels([_described(group[0]) for group in groups.values()], _searched(held))
+    labels = labelled([_described(group[0]) for group in groups.values()], _searched(held))
     rows = _marked([_row(label, group) for label, group in zip(labels, groups.values(), strict=True)])
     facts, noise = held.facts, held.facts["base"]["noise"]
     choice = _choose(rows, {search["chosen"] for search in held.searches.values()})
@@ -176,7 +176,8 @@ def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name in names if len({json.dumps(each.get(name)) for each in settings}) > 1]
 
 
-def _labels(methods: Sequence[Mapping[str, Any]], tried: Mapping[str, Sequence[str]]) -> list[str]:
+def labelled(methods: Sequence[Mapping[str, Any]], tried: Mapping[str, Sequence[str]]) -> list[str]:
+    """A name for each of some methods with settings: with those that differ between them, or were tried."""
     for digits in (4, 17):  # seventeen digits tell any two numbers apart
         labels = []
         for method in methods:

@@ -40,7 +40,9 @@ def estimate_anchor(
 def check_quantile(quantile: Quantile) -> None:
     """Raise where it is none."""
     if quantile != "auto" and (isinstance(quantile, str) or not (quantile is None or 0 < quantile <= 1)):
-        raise InputError(f"quantile must be above 0 and at most 1, 'auto' or None, not {quantile!r}")
+        raise InputError(
+            f"quantile must be above 0 and at most 1, 'auto', or None (null as a setting), not {quantile!r}"
+        )
 
 
 def anchor_rows(probs: Tensor, quantile: Quantile) -> Tensor:

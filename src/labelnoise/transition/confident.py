@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from labelnoise.errors import InputError
-from labelnoise.metrics.matrix import shares
+from labelnoise.metrics import pair_counts, shares
 from labelnoise.transition.checked import checked_pair
-from labelnoise.transition.known import pair_counts
 from labelnoise.types import Array
 
 ROUNDING = 1e-9  # the mean of equal numbers may exceed them by some last digits

@@ -12,10 +12,9 @@ against the posterior.
 import torch
 from torch import Tensor
 
-from labelnoise.metrics.matrix import shares
+from labelnoise.metrics import pair_counts, shares
 from labelnoise.transition.anchor import Quantile, anchor_rows, check_anchors
 from labelnoise.transition.checked import checked_pair
-from labelnoise.transition.known import pair_counts
 from labelnoise.types import Array
 
 

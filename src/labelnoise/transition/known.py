@@ -1,10 +1,9 @@
 """T where true labels are known as well: the shares of given labels among the rows of each true class."""
 
-import torch
 from torch import Tensor
 
 from labelnoise.errors import InputError
-from labelnoise.metrics.matrix import shares
+from labelnoise.metrics import pair_counts, shares
 from labelnoise.transition.checked import checked_labels
 from labelnoise.types import Array
 
@@ -27,8 +26,3 @@ def known_counts(true: Tensor, given: Tensor, classes: int) -> Tensor:
     """How many rows have which pair of labels, (K true, K given)."""
     inside = true >= 0
     return pair_counts(true[inside], given[inside], classes)
-
-
-def pair_counts(first: Tensor, second: Tensor, classes: int) -> Tensor:
-    """How often each pair of classes occurs, (K, K)."""
-    return torch.bincount(classes * first + second, minlength=classes**2).view(classes, classes)
