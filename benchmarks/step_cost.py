@@ -36,6 +36,7 @@ CASES = {
     "forward": ("forward", {"matrix": "symmetric"}),
     "backward": ("backward", {"matrix": "symmetric"}),
     "dmi": ("dmi", {}),
+    "logistic_normal": ("logistic_normal", {}),
 }
 ROWS, STEPS = 4096, 20
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from labelnoise.losses import (
     BackwardLoss,
+    BiTemperedLoss,
     CELoss,
     DistillationLoss,
     DMILoss,
@@ -22,6 +23,7 @@ from labelnoise.losses import (
     LabelSmoothingLoss,
     ReweightLoss,
     SmearedLoss,
+    attenuated,
     heteroscedastic_nll,
     joint_term,
     peer_loss,
@@ -119,6 +121,13 @@ def family(title: str, curves: dict[str, LossOf], **look: Any) -> Family:
     return Family(title, np.asarray(z), found, **look)
 
 
+def logistic_normal() -> Family:
+    """The loss at the best covariance, by how far the prediction lies from the label's logits."""
+    r = torch.linspace(0, 4, STEPS, dtype=torch.float64)
+    curves = {f"λ = {floor}": tuple(each.numpy() for each in attenuated(r, floor)) for floor in (0.5, 1, 2)}
+    return Family("Logistic-Normal, best covariance", np.asarray(r), curves, axis="residual ‖r‖")
+
+
 def families() -> list[Family]:
     """The cells of the picture."""
     return [
@@ -153,6 +162,19 @@ def families() -> list[Family]:
             {"CE (q → 0)": by(CE)}
             | {f"q = {q}{' (MAE)' * (q == 1)}": by(GCELoss(q, reduction="none")) for q in (0.3, 0.7, 1)},
         ),
+        family(
+            "Truncated, q = 0.7",
+            {"q = 0.7": by(GCELoss(0.7, reduction="none"))}
+            | {f"p_y ≤ {k} left out": by(GCELoss(0.7, "none", truncation=k)) for k in (0.2, 0.5)},
+        ),
+        family(
+            "Bi-tempered",
+            {"CE (t1 = t2 = 1)": by(CE)}
+            | {
+                f"t1 = {t1}, t2 = {t2}": by(BiTemperedLoss(t1, t2, reduction="none"))
+                for t1, t2 in ((0.7, 1), (1, 2), (0.7, 2))
+            },
+        ),
         family("f-divergences", {SPOKEN[name]: diverging(name) for name in DIVERGENCES}),
         family(
             "Peer loss",
@@ -164,6 +186,7 @@ def families() -> list[Family]:
             most=(5, 5),
         ),
         family("Heteroscedastic", {f"spread {scale}": spread(scale) for scale in (0, 1, 2, 4)}),
+        logistic_normal(),
         family(
             "Distillation, teacher's margin 2",
             {f"temperature {temperature}": taught(temperature) for temperature in (1, 2, 4)},

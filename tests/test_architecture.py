@@ -21,6 +21,7 @@ LAYERS = (
     ("rng",),
     ("config",),
     ("configure",),
+    ("papers",),
     ("metrics",),
     ("data",),
     ("noise",),
@@ -36,7 +37,13 @@ LAYERS = (
     ("cli", "__main__", "__init__"),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
-WHOLE_TREE_TESTS = {"test_architecture.py", "test_docs.py", "test_examples.py", "methods/test_conformance.py"}
+WHOLE_TREE_TESTS = {
+    "test_architecture.py",
+    "test_docs.py",
+    "test_examples.py",
+    "test_results.py",
+    "methods/test_conformance.py",
+}
 NOT_METHODS = {"__init__", "base", "correction", "notation", "paired", "select", "wrapped"}
 DANGEROUS_CALLS = {"eval", "exec", "pickle.load", "pickle.loads", "pickle.Unpickler", "yaml.load", "os.system"}
 DANGEROUS_ARGUMENTS = {("weights_only", False), ("allow_pickle", True), ("shell", True)}

@@ -189,13 +189,14 @@ def packed_equals_alone(method: Method) -> None:
 
 
 def gradients_reach_what_learns(method: Method) -> None:
-    """An epoch of a stage moves every parameter of the networks it trains, and no other."""
+    """An epoch of a stage moves every parameter of the networks that it trains or that follow one, and no other."""
     for scene in scenes(method):
         before = {name: value.detach().clone() for name, value in scene.lane.params.items()}
         one_epoch = scene.phase._replace(end=scene.phase.first + 1, stage=replace(scene.stage, carry="last"))
         scene.training.finish(one_epoch)
         for name, value in scene.lane.params.items():
-            moved, learns = not torch.equal(before[name], value), owner(name) in scene.lane.trains
+            followed, _ = scene.stage.method.averages().get(owner(name), (owner(name), 0))
+            moved, learns = not torch.equal(before[name], value), followed in scene.lane.trains
             assert moved == learns, f"stage {scene.stage.name!r}: {name} {'moved' if moved else 'stood still'}"
 
 

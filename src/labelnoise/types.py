@@ -62,4 +62,8 @@ class Snapshot(NamedTuple):
 
     probs: Tensor  # (N, K), networks in eval mode, no augmentation
     labels: Tensor  # (N,) given
-    progress: float  # of the whole training, 0 to 1
+    progress: float  # of the stage, 0 to 1
+
+    def reached(self, share: float) -> bool:
+        """Whether so large a share of the stage's epochs is over."""
+        return self.progress > share - 1e-9  # three times a third may be less than one

@@ -100,13 +100,14 @@ def test_every_measure_has_one_value_per_run():
     runner, loader, *_ = scene("packed")
     measures = evaluate(runner, loader)
     assert {tuple(value.shape) for value in measures.values()} == {(2,)}
-    assert len(measures) == 3 * 4 + 1 + 3
+    assert len(measures) == 3 * 4 + 1 + 2 * 3
 
 
-def test_rows_with_right_and_wrong_labels_are_judged_apart():
+@pytest.mark.parametrize("part", ["train", "validation"])
+def test_rows_with_right_and_wrong_labels_are_judged_apart(part):
     runner, loader, data, parts = scene()
     measures = evaluate(runner, loader)
-    rows = [(i, data.y_given[i].item(), data.y_true[i].item()) for i in parts["train"].tolist()]
+    rows = [(i, data.y_given[i].item(), data.y_true[i].item()) for i in parts[part].tolist()]
     for run in range(len(SEEDS)):
         guess = probabilities(runner, data, run).argmax(1)
         expected = {
@@ -115,7 +116,7 @@ def test_rows_with_right_and_wrong_labels_are_judged_apart():
             "wrong_accuracy_given": [guess[i] == given for i, given, true in rows if given != true],
         }
         for name, hits in expected.items():
-            assert measures[f"train/{name}"][run].item() == pytest.approx(np.mean(hits), abs=1e-12)
+            assert measures[f"{part}/{name}"][run].item() == pytest.approx(np.mean(hits), abs=1e-12)
 
 
 FOREIGN = range(0, 50, 5)  # rows that belong to none of the classes

@@ -119,6 +119,22 @@ def test_aux_reaches_each_run_its_own_rows(executor):
     torch.testing.assert_close(noisy[1].exp(), torch.full_like(noisy[1], 1 / CLASSES), rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_a_function_is_applied_to_each_run_with_its_estimates_and_its_rows(executor):
+    started = training([build("gce", {"q": q}) for q in (0.1, 0.5, 0.9)], executor)
+    started.executor.enter(0, started.train.optimiser)
+    started.executor.set_aux({"base": torch.tensor([10.0, 20, 30])})
+
+    def function(method, nets, aux, x, y):
+        assert not nets["net"].training
+        return {"sum": (x * y).sum(-1) + aux["base"], "q": (torch.zeros(1) + method.q,)}
+
+    x, y = torch.arange(12.0).reshape(3, 2, 2), torch.tensor([1.0, 2, 3]).reshape(3, 1, 1)
+    found = started.executor.apply(function, x, y)
+    assert found["sum"].tolist() == [[11, 15], [38, 46], [81, 93]]
+    torch.testing.assert_close(found["q"][0], torch.tensor([[0.1], [0.5], [0.9]]), check_dtype=False)
+
+
 def _net(name, shape=(1, 8, 8)):
     with torch.device("meta"):
         return build_net(name, shape, 10)

@@ -145,7 +145,7 @@ def test_statistics_of_networks_that_learn_follow_their_batches(make):
     first = lane.params["nets.net.0.weight"].detach().clone()
     served = batch() if lane.runs is None else batch(lane.runs)
     lane.terms(served, (), {}, clock(0))
-    noisy = served.x + lane._draws(SIZE, "draws", 0, 0)["noise"]
+    noisy = served.x + lane.draws(SIZE, "draws", 0, 0)["noise"]
     expected = 0.1 * (noisy @ first.transpose(-1, -2)).mean(-2)  # from zero, with torch's momentum of 0.1
     torch.testing.assert_close(lane.buffers["nets.net.1.running_mean"], expected, rtol=0, atol=1e-12)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from labelnoise.engine.step import Clock, Given, Step, chosen, objective, owner, prediction
+from labelnoise.engine.step import Clock, Given, Step, chosen, follow, objective, owner, prediction
 from labelnoise.methods.base import Method
 from labelnoise.types import Batch, Terms
 
@@ -85,3 +85,17 @@ def test_a_prediction_is_of_true_or_of_given_labels(noisy, which):
 def test_networks_are_chosen_by_name_or_by_how_their_names_begin(wanted, found):
     networks = ("net", "teacher.net", "teacher.T", "teachers")
     assert set(chosen(wanted, networks)) == set(found)
+
+
+def test_a_follower_moves_towards_its_network_and_counts_as_it_counts():
+    step = Step({"teacher.net": nn.BatchNorm1d(2), "mean": nn.BatchNorm1d(2), "other": nn.BatchNorm1d(2)})
+    nets, fill = step.networks, torch.nn.init.constant_
+    for name, number in (("teacher.net", 8.0), ("mean", 4.0), ("other", 2.0)):
+        fill(nets[name].weight, number)
+        fill(nets[name].running_mean, number)
+    nets["teacher.net"].num_batches_tracked += 5
+    weights = {name: value.detach() for name, value in (*step.named_parameters(), *step.named_buffers())}
+    follow(weights, {"mean": ("teacher.net", 0.75)})
+    for name, number in (("teacher.net", 8.0), ("mean", 5.0), ("other", 2.0)):
+        assert nets[name].weight.tolist() == nets[name].running_mean.tolist() == [number, number]
+    assert [net.num_batches_tracked.item() for net in nets.values()] == [5, 5, 0]

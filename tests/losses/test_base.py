@@ -24,6 +24,7 @@ from labelnoise.losses import (
     GCELoss,
     HeteroscedasticLoss,
     LabelSmoothingLoss,
+    LogisticNormalLoss,
     Loss,
     PeerLoss,
     ReweightLoss,
@@ -36,14 +37,17 @@ from labelnoise.losses import (
     importance_weighted,
     joint_term,
     label_smoothed,
+    logistic_normal_nll,
     peer_loss,
     product_term,
     reduce,
     smeared,
 )
 from labelnoise.losses.base import log_softmax, neighbours, picked, widened
+from labelnoise.losses.bi_tempered import BiTemperedLoss, bi_tempered
 from labelnoise.losses.cross_entropy import cross_entropy
-from labelnoise.losses.gce import gce
+from labelnoise.losses.gce import gce, truncated_gce
+from labelnoise.losses.stochastic_labels import StochasticLabelLoss, stochastic_cross_entropy
 from labelnoise.noise.matrix import pair, random_redraw
 
 B, K, S, R = 6, 3, 5, 2
@@ -90,6 +94,21 @@ def peers(logits: Tensor, target: Tensor, alpha: float | Tensor) -> Tensor:
     return peer_loss(logits, target, target.roll(1), alpha)
 
 
+LABEL_NOISE = torch.randn(B, K, generator=torch.Generator().manual_seed(7))
+
+
+def disturbed(logits: Tensor, target: Tensor, sigma: float | Tensor, gradient: str) -> Tensor:
+    return stochastic_cross_entropy(logits, target, LABEL_NOISE, sigma, gradient)
+
+
+class Disturbed(StochasticLabelLoss):
+    """Draws the same noise at every call."""
+
+    def per_example(self, output: Tensor, target: Tensor) -> Tensor:
+        self.generator = torch.Generator().manual_seed(7)
+        return super().per_example(output, target)
+
+
 TEACHER = normal(K, K, seed=5)  # its logits, by the label
 
 
@@ -102,6 +121,22 @@ class Taught(DistillationLoss):
 
     def per_example(self, output: Tensor, target: Tensor) -> Tensor:
         return super().per_example(output, TEACHER[target])
+
+
+def centred(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """mu and a c that moves with it."""
+    return logits, logits.flip(-1) / 2
+
+
+def logistic_normal(logits: Tensor, target: Tensor, tau: float | Tensor) -> Tensor:
+    return logistic_normal_nll(*centred(logits), target, tau=tau, lam=0.5)
+
+
+class Centred(LogisticNormalLoss):
+    """Reads logits."""
+
+    def per_example(self, output: Tensor, target: Tensor) -> Tensor:
+        return super().per_example(centred(output), target)
 
 
 class Case(NamedTuple):
@@ -118,6 +153,27 @@ def doubles(*values: float) -> Tensor:
 CASES = {
     "cross_entropy": Case(cross_entropy, lambda r: CELoss(1e-5, r), (1e-5,), None),
     "gce": Case(gce, lambda r: GCELoss(0.7, r), (0.7,), doubles(0.1, 0.7, 1.0)),
+    "truncated gce": Case(
+        lambda z, y, k: truncated_gce(z, y, 0.7, k),
+        lambda r: GCELoss(0.7, r, truncation=0.3),
+        (0.3,),
+        doubles(0.1, 0.5, 0.9),
+    ),
+    **{
+        f"bi_tempered, smoothing {share}": Case(
+            lambda z, y, t2, share=share: bi_tempered(z, y, 0.7, t2, share),
+            lambda r, share=share: BiTemperedLoss(0.7, 2.0, share, reduction=r),
+            (2.0,),
+            doubles(0.8, 1.0, 4.0),
+        )
+        for share in (0.0, 0.1)
+    },
+    **{
+        f"stochastic labels, {gradient} gradient": Case(
+            partial(disturbed, gradient=gradient), partial(Disturbed, 0.5, gradient), (0.5,), doubles(0, 0.5, 1)
+        )
+        for gradient in ("true", "tf")
+    },
     "forward": Case(forward_corrected, lambda r: ForwardLoss(T, r), (T,), MATRICES),
     "reweight": Case(partial(importance_weighted, detach=True), lambda r: ReweightLoss(T, r), (T,), MATRICES),
     "revision": Case(partial(importance_weighted, detach=False), lambda r: ReweightLoss(T, r), (T,), MATRICES),
@@ -152,6 +208,7 @@ CASES = {
         )
         for how in ("none", "smoothing", "forward")
     },
+    "logistic_normal": Case(logistic_normal, lambda r: Centred(0.7, reduction=r), (0.7,), doubles(0.1, 0.5, 1.0)),
     "heteroscedastic": Case(nll, lambda r: Replayed(1.3, S, r), (1.3,), doubles(0.5, 1.0, 10.0)),
 }
 every_loss = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -217,6 +274,9 @@ Sized = Callable[[Tensor, Tensor], Tensor]
 WITHOUT_MATRIX: dict[str, Sized] = {
     "cross_entropy": cross_entropy,
     "gce": lambda z, y: gce(z, y, 0.7),
+    "truncated gce": lambda z, y: truncated_gce(z, y, 0.7, 0.5),
+    "bi_tempered": lambda z, y: bi_tempered(z, y, 0.7, 2.0),
+    "bi_tempered, smoothed": lambda z, y: bi_tempered(z, y, 0.5, 1.1, 0.1),
     "label_smoothing": lambda z, y: label_smoothed(z, y, 0.3),
     "sharpening": lambda z, y: label_smoothed(z, y, -0.5),
     "forward_smoothed": lambda z, y: forward_smoothed(z, y, 0.3),

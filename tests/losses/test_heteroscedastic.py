@@ -2,10 +2,11 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from labelnoise.losses.cross_entropy import cross_entropy
-from labelnoise.losses.heteroscedastic import CHUNK, HeteroscedasticLoss, heteroscedastic_nll, sampled_log_probs
+from labelnoise.losses.heteroscedastic import HeteroscedasticLoss, heteroscedastic_nll, sampled_log_probs
+from labelnoise.nets.heads import HeteroscedasticHead
 
 
 def double(values: object) -> Tensor:
@@ -78,7 +79,7 @@ def test_gradient_is_the_published_one(temperature: float, expected: tuple[float
     assert torch.autograd.grad(nll[2], loc)[0][2].tolist() == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("samples", [1, 7, 2 * CHUNK + 3])
+@pytest.mark.parametrize("samples", [1, 7, 203])
 @pytest.mark.parametrize("rank", [0, 2])
 def test_probabilities_equal_the_naive_mean_over_draws(samples: int, rank: int) -> None:
     given = law(samples, 2, 4, rank)
@@ -150,3 +151,50 @@ def test_module_with_many_draws_nears_the_exact_probability() -> None:
     output = (double([[1.0, 0.0]]), torch.ones(1, 2).double(), torch.zeros(1, 2, 0).double())
     exact = 0.5 * (1 + math.erf(1 / math.sqrt(2) / math.sqrt(2)))
     assert module(output, torch.tensor([0])).item() == pytest.approx(-math.log(exact), abs=0.01)
+
+
+def test_the_gradient_to_the_temperature_passes_the_check() -> None:
+    given = law(6, 3, 4, 2)
+    temperature = double(1.3).requires_grad_()
+    assert torch.autograd.gradcheck(lambda t: heteroscedastic_nll(**given, target=TARGET, temperature=t), temperature)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_extreme_laws_give_numbers(dtype: torch.dtype) -> None:
+    extreme = torch.tensor([[1e4, -1e4, 0.0]] * 3)
+    parts = [part.to(dtype).requires_grad_() for part in (extreme, extreme.abs() + 1e-3, extreme.unsqueeze(-1))]
+    noise, factor_noise = torch.tensor([[[1.0, -1.0, 2.0]], [[0.0, 0.5, -2.0]]]), torch.tensor([[[1.0]], [[-1.0]]])
+    nll = heteroscedastic_nll(*parts, TARGET, noise=noise, factor_noise=factor_noise, temperature=0.5)
+    assert nll.dtype == torch.float32
+    assert nll.isfinite().all()
+    assert all(grad.isfinite().all() for grad in torch.autograd.grad(nll.sum(), parts))
+
+
+def test_module_with_shared_draws_gives_equal_examples_equal_losses() -> None:
+    output = (LOC, SCALE, NO_FACTORS["factors"])
+    same = torch.zeros(3, dtype=torch.long)
+    shared, own = (
+        HeteroscedasticLoss(samples=5, reduction="none", shared=each)(output, same) for each in (True, False)
+    )
+    assert len(set(shared.tolist())) == 1
+    assert len(set(own.tolist())) == 3
+
+
+@pytest.mark.parametrize("factors", [0, 2])
+def test_a_head_and_the_module_learn_in_a_loop_of_ones_own(factors: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    y = torch.arange(60) % 3
+    x = torch.randn(60, 4, generator=generator) + 3 * torch.eye(3, 4)[y]
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), HeteroscedasticHead(16, classes=3, factors=factors))
+    module = HeteroscedasticLoss(samples=200, generator=generator)
+    optimiser = torch.optim.Adam(net.parameters(), lr=0.02)
+    losses = []
+    for _ in range(40):
+        loss = module(net(x), y)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.3 * losses[0]
+    assert (net(x).loc.argmax(-1) == y).float().mean() > 0.9

@@ -5,9 +5,12 @@ import torch
 from torch import Tensor, nn
 from torch.func import vmap
 
+from labelnoise.errors import InputError
+from labelnoise.methods import build
 from labelnoise.methods.ce import CE
 from labelnoise.methods.heteroscedastic import Heteroscedastic
 from labelnoise.rng import Rng
+from labelnoise.testing import CHECKS
 from labelnoise.types import Context, DataSpec
 
 NOISE = torch.tensor([[[0.5, -0.2, 0.1]], [[-1.0, 0.3, 0.8]]], dtype=torch.float64)
@@ -84,3 +87,34 @@ def test_objective_mapped_over_temperatures_equals_the_loop(labelled) -> None:
 
     looped = [loss(value) for value in values.tolist()]
     torch.testing.assert_close(vmap(loss)(values), torch.stack(looped), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [
+        ("het", Heteroscedastic(1.0, 0)),
+        ("het_tau", Heteroscedastic(20.0, 0)),
+        ("het_tau_full", Heteroscedastic(10.0, 4)),
+        ("official", Heteroscedastic(1.3, 6, 10_000)),
+    ],
+)
+def test_presets_are_those_of_paper_and_public_code(preset: str, expected: Heteroscedastic) -> None:
+    assert build("heteroscedastic", {"preset": preset}) == expected
+
+
+@pytest.mark.parametrize("check", ["packed_equals_alone", "gradients_reach_what_learns", "learns_separable_blobs"])
+def test_the_full_covariance_keeps_the_contract(check: str) -> None:
+    CHECKS[check](Heteroscedastic(factors=2, samples=50))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"factors": -1}, "factors must be at least 0, not -1"),
+        ({"samples": 0}, "samples must be at least 1, not 0"),
+        ({"temperature": 0.0}, "temperature must be above 0, not 0.0"),
+    ],
+)
+def test_settings_without_a_law_are_refused(settings, sentence) -> None:
+    with pytest.raises(InputError, match=sentence):
+        build("heteroscedastic", settings)

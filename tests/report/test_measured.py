@@ -5,11 +5,21 @@ import numpy as np
 import pytest
 import torch
 
+from labelnoise.config import digest
 from labelnoise.engine import checkpoint
 from labelnoise.metrics.separator import separator
-from labelnoise.report.measured import lines, margins, measured_once, number, projections, told
+from labelnoise.report.measured import (
+    lines,
+    margins,
+    measured_once,
+    number,
+    projections,
+    residuals,
+    sensitivities,
+    told,
+)
 from labelnoise.report.page import page
-from labelnoise.report.summary import summarise
+from labelnoise.report.summary import Trial, summarise
 
 NAMES = ("ant", "bee", "cat", "dog")
 
@@ -157,9 +167,124 @@ def test_densities_are_of_the_rows_that_are_meant(fabricate):
         return {"margin_counts": counts}
 
     svg = margins(rows(folder(fabricate, add)), 4)["panels"][0].svg
-    peaks = []
-    for index in range(3):
-        path = re.search(rf'd="([^"]+)"[^>]*stroke: var\(--s{index}\)', svg)[1]
-        points = np.array(re.findall(r"[ML] (\S+) (\S+)", path), dtype=float)
-        peaks.append(points[points[:, 1] == points[:, 1].min(), 0].mean())
+    peaks = [peak(svg, index) for index in range(3)]
     assert peaks == sorted(peaks, reverse=True)
+
+
+def examined(right=-2.0, wrong=2.0, rows=40):
+    """Adds residuals of rows, the last quarter of them wrong; the covariance brings wrong ones to 1."""
+
+    def add(runs):
+        is_wrong = torch.arange(rows) >= 3 * rows // 4
+        spread = torch.linspace(-0.1, 0.1, rows)
+        residual = torch.where(is_wrong, wrong, right) + spread
+        weighted = torch.where(is_wrong, 0.0, right) + spread
+        found = {"residual": residual, "weighted": weighted, "wrong": is_wrong}
+        return {f"examined_{name}": value.expand(runs, -1).clone() for name, value in found.items()}
+
+    return add
+
+
+def peak(svg, index):
+    """Where a density is highest, in pixels from the left."""
+    path = re.search(rf'd="([^"]+)"[^>]*stroke: var\(--s{index}\)', svg)[1]
+    points = np.array(re.findall(r"[ML] (\S+) (\S+)", path), dtype=float)
+    return points[points[:, 1] == points[:, 1].min(), 0].mean()
+
+
+def test_residuals_have_two_panels_for_every_method_that_has_them(fabricate):
+    found = residuals(rows(folder(fabricate, examined())))
+    assert [panel.caption for panel in found["panels"]] == [
+        *("ce: ‖r‖², without the covariance", "ce: rᵀΣ⁻¹r, with it"),
+        *("gce: ‖r‖², without the covariance", "gce: rᵀΣ⁻¹r, with it"),
+    ]
+    assert [key.label for key in found["legend"]] == ["rightly labelled rows", "wrongly labelled rows"]
+
+
+def test_residuals_of_wrong_rows_lie_where_they_were_measured(fabricate):
+    without, with_it = residuals(rows(folder(fabricate, examined())))["panels"][:2]
+    right, wrong, attenuated = peak(without.svg, 0), peak(without.svg, 1), peak(with_it.svg, 1)
+    assert peak(with_it.svg, 0) == pytest.approx(right, abs=1)  # both panels have one scale
+    assert (attenuated - right) / (wrong - right) == pytest.approx(0.5, abs=0.05)  # of -2, 0 and 2
+
+
+def test_residuals_of_nothing_are_counted_in_the_lowest_bin(fabricate):
+    def add(runs):
+        found = examined()(runs)
+        found["examined_residual"][:, 0] = -torch.inf
+        return found
+
+    assert len(residuals(rows(folder(fabricate, add)))["panels"]) == 4
+
+
+def test_where_no_label_is_wrong_residuals_are_left_out(fabricate):
+    def add(runs):
+        return examined()(runs) | {"examined_wrong": torch.zeros(runs, 40, dtype=torch.bool)}
+
+    assert residuals(rows(folder(fabricate, add)))["panels"] == []
+
+
+def test_residuals_are_in_the_page_where_the_truth_is_known(fabricate):
+    assert 'id="residuals"' in page(folder(fabricate, examined()))
+    unknown = folder(
+        fabricate, lambda n: {k: v for k, v in examined()(n).items() if k != "examined_wrong"}, folder="unknown"
+    )
+    assert 'id="residuals"' not in page(unknown)
+
+
+def tried(*settings, chosen=0, failed=()):
+    """Trials with test accuracies 0.5, 0.6, … after the last epoch, and 0.1 more at the selected one."""
+    return [
+        Trial("", None if n in failed else 0.5, n == chosen, each, {} if n in failed else _accuracies(n))
+        for n, each in enumerate(settings)
+    ]
+
+
+def _accuracies(n):
+    return {"last": 0.5 + n / 10, "selected": 0.6 + n / 10, "oracle": 0.99}
+
+
+def words(svg):
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+def test_two_hyper_parameters_have_a_map_for_the_last_and_for_the_selected_epoch():
+    found = sensitivities(
+        {"logistic_normal": tried({"temperature": 0.1, "floor": 0.1}, {"temperature": 1.0, "floor": 1.0})}
+    )
+    last, selected = found["logistic_normal"]["panels"]
+    assert last.caption == "Test accuracy after the last epoch: 50.0 (pale) to 60.0 %"
+    assert {"50.0", "60.0", "temperature", "floor"} <= {*words(last.svg)}
+    assert {"60.0", "70.0"} <= {*words(selected.svg)}
+
+
+def test_one_hyper_parameter_has_a_curve_for_each():
+    found = sensitivities({"gce": tried({"q": 0.1}, {"q": 0.5}, {"q": 0.9}, failed=[1])})["gce"]
+    assert len(found["panels"]) == 1
+    assert len(found["legend"]) == 2
+    assert "q" in words(found["panels"][0].svg)
+
+
+@pytest.mark.parametrize(
+    "trials",
+    [
+        [],
+        tried({}),
+        tried({"a": 1.0, "b": 1.0, "c": 1.0}, {"a": 2.0, "b": 2.0, "c": 2.0}),
+        tried({"kind": "x"}, {"kind": "y"}),
+        tried({"q": 0.1}, {"q": 0.2}, failed=[0, 1]),
+    ],
+    ids=["nothing", "no difference", "three", "words", "all failed"],
+)
+def test_what_cannot_be_drawn_has_no_panel(trials):
+    assert sensitivities({"own": trials})["own"] == {"panels": [], "legend": []}
+
+
+def test_a_search_over_two_hyper_parameters_is_drawn_in_the_page(fabricate):
+    methods = [named("logistic_normal", temperature=t, floor=f) for t in (0.1, 1.0) for f in (0.1, 1.0)]
+    trials = [digest([method, 0]) for method in methods]
+    searches = {"logistic_normal": {"trials": trials, "chosen": trials[2]}}
+    html = page(fabricate(methods, seeds=1, epochs=3, classes=NAMES, searches=searches, compared=trials[2:3]))
+    section = re.search('<section id="search">.*?</section>', html, re.DOTALL)[0]
+    assert section.count("<figure>") == 2
+    assert section.count('<span class="chosen">') == 1

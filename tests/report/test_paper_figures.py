@@ -1,14 +1,12 @@
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from labelnoise.metrics.separator import separator
-from labelnoise.report import paper_figures
+from labelnoise.report.gallery import LIGHT
 from labelnoise.report.paper_figures import (
-    LIGHT,
     Cloud,
     Family,
     Trend,
@@ -87,6 +85,12 @@ def test_densities_are_means_over_runs():
 
 def test_a_run_without_rows_has_no_density():
     assert paths(densities("a", "t", [np.zeros((1, 5))], SPAN), "stroke: var(--s0)") == []
+
+
+def test_decades_are_named_as_powers_of_ten():
+    svg = densities("a", "t", [np.ones((1, 5))], (-2, 1), "size", decades=True)
+    assert [each for each in words(svg) if each.startswith("10")] == ["10⁻²", "10⁻¹", "10⁰", "10¹"]
+    assert "size" in words(svg)
 
 
 def test_wrong_labels_are_black_whatever_their_class():
@@ -174,8 +178,3 @@ def test_a_derivative_that_leaves_the_picture_is_interrupted():
     pole = Family("f", MARGIN, {"a": (MARGIN, np.array([1, 1, 1e6, -1, -1.0]))}, most=(1, 2))
     _, derivative, _ = strokes(loss_catalogue("t", [pole]), LIGHT[0])
     assert derivative.count("M") == 2
-
-
-def test_the_plain_colours_are_those_of_the_page_by_day():
-    page = Path(paper_figures.__file__).with_name("shell.html").read_text()
-    assert tuple(re.findall(r"--s\d: (#\w+)", page)[:8]) == LIGHT

@@ -8,7 +8,7 @@ from scipy.stats import ttest_ind
 
 from labelnoise.config import digest
 from labelnoise.engine import checkpoint
-from labelnoise.report.summary import informed, significant, summarise
+from labelnoise.report.summary import informed, significant, summarise, trials_of
 
 ACCURACIES = {  # method -> seed -> test accuracy per epoch
     "gce": [[0.5, 0.875, 0.75], [0.25, 0.5, 0.625]],
@@ -92,6 +92,23 @@ def test_a_search_leaves_one_row_with_the_values_it_chose(fabricate):
     searches, compared = {"gce": {"trials": trials, "chosen": trials[1]}}, [trials[1], digest([methods[2], 0])]
     store = fabricate(methods, seeds=1, searches=searches, compared=compared)
     assert [row.label for row in summarise(store).rows] == ["gce (q=0.5)", "ce"]
+
+
+def test_trials_have_their_values_and_what_they_gave_on_the_test_part(fabricate):
+    methods = [named("gce", q=0.25, k=1.0), named("ce", q=0.5, k=1.0)]
+    trials = [digest([method, 0]) for method in methods]
+    searches = {"gce": {"trials": trials, "chosen": trials[1]}}
+    best, other = trials_of(fabricate(methods, seeds=1, histories=HISTORIES, searches=searches).contents())["gce"]
+    assert (best.values, best.score, best.chosen) == ({"q": 0.5}, max(SCORES["ce"]), True)
+    assert best.accuracies == {"last": 0.125, "selected": 0.25, "oracle": 0.375}
+    assert other.accuracies == {"last": 0.75, "selected": 0.875, "oracle": 0.875}
+
+
+def test_a_trial_that_failed_has_no_accuracy(fabricate):
+    method = named("gce", q=0.25)
+    searches = {"gce": {"trials": [digest([method, 0])], "chosen": ""}}
+    (trial,) = trials_of(fabricate([method], seeds=1, failed=[("gce", 0)], searches=searches).contents())["gce"]
+    assert (trial.score, trial.accuracies) == (None, {})
 
 
 def test_a_run_that_was_compared_before_it_was_tried_in_a_search_still_counts(fabricate):

@@ -51,7 +51,9 @@ def raw_inputs(monkeypatch):
 
 
 @pytest.mark.parametrize("executor", ["streams", "packed"])
-@pytest.mark.parametrize("method", ["ce", "co_teaching", "forward", "heteroscedastic", "t_revision"])
+@pytest.mark.parametrize(
+    "method", ["ce", "co_teaching", "distillation", "forward", "heteroscedastic", "logistic_normal", "t_revision"]
+)
 def test_each_member_of_a_loaded_model_predicts_what_its_selected_epoch_did(tmp_path, method, executor):
     outcome = trained(tmp_path, method, executor=executor)
     (journal,) = {run.pack.folder: run.pack for run in outcome.store.runs().values()}.values()
@@ -65,6 +67,49 @@ def test_each_member_of_a_loaded_model_predicts_what_its_selected_epoch_did(tmp_
         assert (log_probs.argmax(1) == y).double().mean().item() == pytest.approx(chosen["test/accuracy_true"])
         assert -log_probs[torch.arange(len(y)), y].mean().item() == pytest.approx(chosen["test/nll_true"], rel=1e-4)
         assert member.score == chosen["validation/score"]
+
+
+def test_a_model_holds_what_predictions_need_and_no_more(tmp_path):
+    outcome = trained(tmp_path, "logistic_normal", "distillation")
+    for path in outcome.store.folder.glob("*-*/model.safetensors"):
+        heads = {"logistic_normal": "head.mu", "distillation": "head"}
+        names = [
+            f"{part}.{kind}"
+            for part in ("body.1", heads[path.parent.name.split("-")[0]])
+            for kind in ("bias", "weight")
+        ]
+        weights, _ = checkpoint.load(path, "")
+        assert sorted(weights) == [f"weights|nets.net.{name}" for name in names]
+
+
+def test_a_model_that_lacks_a_weight_is_refused(tmp_path):
+    outcome = trained(tmp_path, "ce")
+    (path,) = outcome.store.folder.glob("ce-*/model.safetensors")
+    weights, facts = checkpoint.load(path, "")
+    del weights["weights|nets.net.head.bias"]
+    checkpoint.save(tmp_path / "model", weights, facts)
+    with pytest.raises(InputError, match=r"the model lacks weights\|nets.net.head.bias; it is damaged"):
+        Model.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda weights, facts: weights.update({"weights|nets.net.head.bias": torch.zeros(2, 7)}),
+        lambda weights, facts: weights.update({"weights|nets.net.head.bias": torch.full((2, 3), torch.nan)}),
+        lambda weights, facts: facts["members"].pop(),
+        lambda weights, facts: facts.update(shape=[5]),
+        lambda weights, facts: facts.update(classes=["ant", "bee"]),
+    ],
+)
+def test_a_model_that_does_not_fit_together_is_refused(tmp_path, spoil):
+    outcome = trained(tmp_path, "ce")
+    (path,) = outcome.store.folder.glob("ce-*/model.safetensors")
+    weights, facts = checkpoint.load(path, "")
+    spoil(weights, facts)
+    checkpoint.save(tmp_path / "model", weights, facts)
+    with pytest.raises(InputError, match="damaged"):
+        Model.load(tmp_path / "model")
 
 
 def test_a_model_predicts_the_mean_of_its_members(tmp_path, raw_inputs):

@@ -27,9 +27,9 @@ def evaluate(
     """Measures by name, each (R,) and still on the device; `pause` and `progress` are called between chunks.
 
     `validation/score` is the accuracy of the *given* labels' predictions on noisy validation: what selects a model.
-    Where the truth is known, training rows are judged apart: `clean_accuracy` of those with a right label; of those
-    with a wrong one `wrong_accuracy_true`, how many are recovered, and `wrong_accuracy_given`, how many are memorised.
-    Of a training part beyond 100,000 rows an even share is judged.
+    Where the truth is known, rows of training and validation are judged apart: `clean_accuracy` of those with a right
+    label; of those with a wrong one `wrong_accuracy_true`, how many are recovered, and `wrong_accuracy_given`, how many
+    are memorised. Of a training part beyond 100,000 rows an even share is judged.
     Rows that belong to none of the classes (true label -1) have wrong labels, and none that could be predicted.
     """
     measures: dict[str, Tensor] = {}
@@ -41,7 +41,7 @@ def evaluate(
         for chunk in loader.chunks(part, rows_at_once(loader), stride):
             log_probs = executor.log_probs(chunk.x)
             found = _compare(log_probs, chunk)
-            if part == "train" and chunk.y_true is not None:
+            if part != "test" and chunk.y_true is not None:
                 found |= _apart(log_probs.argmax(-1), chunk.y_given, chunk.y_true)
             if part == "validation":
                 found["score"] = _count(executor.log_probs(chunk.x, noisy=True).argmax(-1) == chunk.y_given)

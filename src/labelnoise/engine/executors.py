@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +11,7 @@ from torch.utils._pytree import tree_map
 
 from labelnoise.config import Optimiser
 from labelnoise.engine.lanes import Alone, Lane, Stacked
-from labelnoise.engine.step import Clock, Tensors
+from labelnoise.engine.step import Clock, Tensors, transition
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Method
 from labelnoise.types import Batch, DataSpec, Terms
@@ -35,10 +37,6 @@ class Executor(ABC):
         """(R, B, K) from (R, B, ...)."""
 
     @abstractmethod
-    def transition(self) -> Tensors:
-        """T (R, K, K) by name, where the stage's method has one."""
-
-    @abstractmethod
     def keep_best(self, better: Tensor) -> None:
         """Remember the weights of the runs where `better` (R,) holds."""
 
@@ -49,6 +47,22 @@ class Executor(ABC):
     @abstractmethod
     def set_aux(self, aux: Mapping[str, Tensor]) -> None:
         """Add to what objectives find in `ctx.aux`."""
+
+    @torch.no_grad()
+    def apply(self, function: Callable[..., Any], *tensors: Tensor) -> Any:
+        """`function(method, nets, aux, *tensors)` in eval mode, of tensors (R, ...); so is every tensor it returns."""
+        found = []
+        parts = zip(*(each.chunk(len(self.lanes)) for each in tensors), strict=True) if tensors else repeat(())
+        for lane, own in zip(self.lanes, parts, strict=False):
+            lane.module.eval()
+            result = lane.map(function, lane.aux, *(lane.stacked(each.unbind()) for each in own))
+            found.append(tree_map(lane.by_run, result))
+        return tree_map(lambda *each: torch.cat(each), found[0], *found[1:])
+
+    def transition(self) -> Tensors:
+        """T (R, K, K) by name, where the stage's method has one."""
+        found: Tensors = self.apply(transition)
+        return found
 
     def enter(self, index: int, optimiser: Optimiser) -> None:
         """Begin a stage, with fresh optimisers."""
@@ -96,11 +110,6 @@ class Streams(Executor):
         """One run after the other."""
         return torch.stack([lane.log_probs(own, noisy=noisy) for lane, own in zip(self.lanes, x, strict=True)])
 
-    def transition(self) -> Tensors:
-        """One run after the other."""
-        each = [lane.transition() for lane in self.lanes]
-        return {name: torch.stack([found[name] for found in each]) for name in each[0]}
-
     def keep_best(self, better: Tensor) -> None:
         """Each run for itself."""
         for lane, flag in zip(self.lanes, better, strict=True):
@@ -141,10 +150,6 @@ class Packed(Executor):
     def log_probs(self, x: Tensor, *, noisy: bool = False) -> Tensor:
         """All runs at once."""
         return self.lane.log_probs(x, noisy=noisy)
-
-    def transition(self) -> Tensors:
-        """All runs at once."""
-        return self.lane.transition()
 
     def keep_best(self, better: Tensor) -> None:
         """All runs at once."""

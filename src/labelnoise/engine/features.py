@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from labelnoise.data.loader import Loader
 from labelnoise.engine.evaluate import Pause, rows_at_once
 from labelnoise.engine.executors import Executor
+from labelnoise.engine.step import Tensors
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Method
 from labelnoise.metrics.projection import project
@@ -35,7 +36,8 @@ def projection(executor: Executor, loader: Loader, spec: DataSpec, pause: Pause 
     wrong = torch.zeros_like(part.y_given, dtype=torch.bool) if part.y_true is None else part.y_given != part.y_true
     found = []
     for chunk in loader.chunks("train", rows_at_once(loader), stride):
-        found.append(_projected(*_features(executor, chunk.x), classes))
+        features, weight, bias = executor.apply(_of_run, chunk.x)
+        found.append(_projected(features, weight, bias, classes))
         pause()
     return {
         "projection_classes": classes,
@@ -50,7 +52,7 @@ def line(executor: Executor, spec: DataSpec) -> dict[str, Tensor]:
     net = _linear_head(executor, 2) if spec.shape == (2,) and spec.classes == 2 else None
     if net is None or not all(isinstance(each, nn.Sequential | nn.Flatten) for each in net.body.modules()):
         return {}
-    _, weight, bias = _features(executor, executor.lanes[0].like.new_zeros(executor.runs, 1, 2))
+    _, weight, bias = executor.apply(_of_run, executor.lanes[0].like.new_zeros(executor.runs, 1, 2))
     both = torch.cat([weight, bias.unsqueeze(-1)], -1)  # (R, 2, 3)
     return {"line": both[:, 1] - both[:, 0]}
 
@@ -67,21 +69,11 @@ def _linear_head(executor: Executor, classes: int) -> Net | None:
     return None
 
 
-def _of_run(_: Method, nets: Nets, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _of_run(_method: Method, nets: Nets, _aux: Tensors, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    # features (B, D) of x, weights (K, D) and biases (K,) of the last layer
     net: Any = _network(nets)
     weight, bias = net.head.weight, net.head.bias
     return net.features(x), weight, weight.new_zeros(len(weight)) if bias is None else bias
-
-
-@torch.no_grad()
-def _features(executor: Executor, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    # (R, b, D) of x (R, b, ...), in eval mode, with weights (R, K, D) and biases (R, K) of the last layer
-    each = []
-    for lane, own in zip(executor.lanes, x.chunk(len(executor.lanes)), strict=True):
-        lane.module.eval()
-        each.append([lane.by_run(found) for found in lane.map(_of_run, lane.stacked(own.unbind()))])
-    features, weight, bias = (torch.cat(found) for found in zip(*each, strict=True))
-    return features, weight, bias
 
 
 def _projected(features: Tensor, weight: Tensor, bias: Tensor, classes: Tensor) -> Tensor:

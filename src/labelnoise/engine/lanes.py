@@ -12,7 +12,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from labelnoise.config import Optimiser
 from labelnoise.engine.optim import Updater
-from labelnoise.engine.step import Clock, Given, Step, Tensors, chosen, objective, owner, prediction, transition
+from labelnoise.engine.step import Clock, Given, Step, Tensors, chosen, follow, objective, owner, prediction
 from labelnoise.methods.base import Method, Stage, hyper_fields
 from labelnoise.nets.dropout import Dropout
 from labelnoise.rng import Rng, seeded_init
@@ -54,7 +54,8 @@ class Lane(ABC):
         stages = [method.stages()[index] for method in self.methods]
         self.stage: Stage = stages[0]
         self.current: tuple[Method, ...] = tuple(stage.method for stage in stages)
-        self.trains = chosen(self.stage.trains, self.module.networks) or tuple(self.module.networks)
+        learning = [net for net in self.module.networks if net not in self.current[0].averages()]
+        self.trains = chosen(self.stage.trains, learning) or tuple(learning)
         self.best = {}
         for name, param in self.params.items():
             param.requires_grad_(owner(name) in self.trains)
@@ -83,11 +84,12 @@ class Lane(ABC):
             losses.append(terms.loss.detach())
             logs |= {name: value.detach() for name, value in terms.logs.items()}
             written |= {name: value.detach() for name, value in terms.memory.items()}
+        follow(self._weights(), self.current[0].averages())
         return Terms(torch.stack(losses).sum(0), logs, written)
 
     def terms(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock, update: str = "") -> Terms:
         """The objective alone, in training mode; its random numbers are those of the clock."""
-        draws = self._draws(batch.y.shape[-1], "draws", clock.epoch, clock.step)
+        draws = self.draws(batch.y.shape[-1], "draws", clock.epoch, clock.step)
         self._seed_dropout(clock)
         self.module.train_only(self.trains)
         given = Given(batch, peers, draws, memory, self.aux)
@@ -98,14 +100,7 @@ class Lane(ABC):
     def log_probs(self, x: Tensor, *, noisy: bool = False) -> Tensor:
         """Log-probabilities of true (or, noisy, of given) labels under the stage's method, in eval mode."""
         self.module.eval()
-        result: Tensor = self.map(partial(prediction, noisy=noisy), x, self._draws(1, "predict"), self.aux)
-        return result
-
-    @torch.no_grad()
-    def transition(self) -> Tensors:
-        """T by name, where the stage's method has one."""
-        self.module.eval()
-        result: Tensors = self.map(transition, self.aux)
+        result: Tensor = self.map(partial(prediction, noisy=noisy), x, self.draws(1, "predict"), self.aux)
         return result
 
     def keep_best(self, better: Tensor) -> None:
@@ -134,9 +129,10 @@ class Lane(ABC):
                 place.copy_(saved)
 
     def load_weights(self, state: Mapping[str, Tensor]) -> None:
-        """Put back what predictions need."""
+        """Put back the weights there are, and estimates."""
         for name, value in self._weights().items():
-            value.copy_(self.stacked(state[f"weights|{name}"].unbind()))
+            if (key := f"weights|{name}") in state:
+                value.copy_(self.stacked(state[key].unbind()))
         self.aux = self._named_state(state, "aux")
 
     def _named_state(self, state: Mapping[str, Tensor], kind: str) -> Tensors:
@@ -176,7 +172,8 @@ class Lane(ABC):
         mine = {name: param for name, param in self.params.items() if owner(name) in networks}
         return dict(zip(mine, torch.autograd.grad(loss, list(mine.values()), allow_unused=True), strict=True))
 
-    def _draws(self, size: int, *key: int | str) -> Tensors:
+    def draws(self, size: int, *key: int | str) -> Tensors:
+        """The methods' random numbers for a batch of so many rows, found by this key."""
         streams = [Rng(seed, *key, device=self.like.device, dtype=self.like.dtype) for seed in self.seeds]
         draws = [method.draws(self.spec, size, rng) for method, rng in zip(self.current, streams, strict=True)]
         return {name: self.stacked([draw[name] for draw in draws]) for name in draws[0]}

@@ -213,7 +213,8 @@ class Training:
         healthy = [run for run in range(self.executor.runs) if run not in self.failed]
         if getattr(phase.stage, moment) is None or not healthy:
             return
-        done, estimates = self.position.epoch / self.train.epochs, [getattr(s, moment) for s in self._stages(phase)]
+        done = (self.position.epoch - phase.first) / (phase.end - phase.first)
+        estimates = [getattr(stage, moment) for stage in self._stages(phase)]
         probs, labels = training_probs(self.executor, self.loader, self.interrupt.check), self.loader.labels
         found = {run: estimates[run](Snapshot(probs[run], labels[run], done)) for run in healthy}
         some = found[healthy[0]]  # also stands in for failed runs, whose predictions are no numbers

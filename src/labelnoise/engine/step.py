@@ -70,6 +70,15 @@ def chosen(wanted: Iterable[str], networks: Iterable[str]) -> tuple[str, ...]:
     return tuple(net for net in networks if net in names or (prefixes and net.startswith(prefixes)))
 
 
+def follow(weights: Mapping[str, Tensor], averages: Mapping[str, tuple[str, float]]) -> None:
+    """Move each averaging network a little towards the one it follows: its weights, and its BatchNorm statistics."""
+    for mean, (followed, decay) in averages.items():
+        for name, value in weights.items():
+            if owner(name) == mean:
+                now = weights[".".join([name.split(".")[0], followed.replace(".", "/"), *name.split(".")[2:]])]
+                value.copy_(value.lerp(now, 1 - decay) if value.is_floating_point() else now)
+
+
 def objective(method: Method, nets: Nets, given: Given, *, clock: Clock, update: str) -> Terms:
     """A method's objective; the context is put together inside a map over runs, so that what is static stays static."""
     time = (clock.progress, clock.stage_epoch, clock.stage_epochs)

@@ -78,6 +78,10 @@ class Method:
         """Initial per-sample state, (N, ...)."""
         return {}
 
+    def averages(self) -> Mapping[str, tuple[str, float]]:
+        """Networks that follow another as its running mean, with the decay: `{"mean": ("net", 0.999)}`; none learns."""
+        return {}
+
     def stages(self) -> tuple["Stage", ...]:
         """What is trained one after the other."""
         return (Stage("train", 1.0, self),)
@@ -102,6 +106,13 @@ class Method:
     def transition(self, nets: Nets, ctx: Context) -> Mapping[str, Tensor]:
         """T (K, K) under the name "T", where the method estimates or learns one: shown in reports."""
         return {"T": ctx.aux["T"]} if "T" in ctx.aux else {}
+
+    def examine(self, nets: Nets, batch: Batch, ctx: Context) -> Mapping[str, Tensor]:
+        """Numbers of each example by name, (B,), that a report shows of rightly and of wrongly labelled rows.
+
+        Once, at the end, in eval mode; `ctx` holds estimates alone.
+        """
+        return {}
 
     def noisy_log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
         """Log-probabilities of the given labels, (B, K): what noisy validation compares with."""

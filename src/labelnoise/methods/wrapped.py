@@ -46,6 +46,10 @@ class Wrapped(Method):
         """The method's, prefixed."""
         return self._outside(self.inner.groups())
 
+    def averages(self) -> dict[str, tuple[str, float]]:
+        """The method's, prefixed."""
+        return self._outside({name: (self.prefix + of, decay) for name, (of, decay) in self.inner.averages().items()})
+
     def draws(self, spec: DataSpec, size: int, rng: Rng) -> dict[str, Tensor]:
         """The method's, prefixed."""
         return self._outside(self.inner.draws(spec, size, rng))

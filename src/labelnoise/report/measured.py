@@ -1,7 +1,9 @@
-"""What two papers measure of a run, as a report shows it: figures and tables, of rows that have the data for them.
+"""What three papers measure of a run, as a report shows it: figures and tables, of rows that have the data for them.
 
 Lukasik et al., Does label smoothing mitigate label noise?, ICML 2020: margins, features on a plane, lines between two
 Gaussians. Wei and Liu, When optimizing f-divergence is robust with label noise, ICLR 2021: FIT and divergences.
+Englesson et al., Logistic-normal likelihoods for heteroscedastic label noise, TMLR 2023: residuals, and what a search
+says of hyper-parameters.
 """
 
 import math
@@ -11,11 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from labelnoise.methods import METHODS
+from labelnoise.methods.base import hyper_fields
 from labelnoise.metrics.separator import Separator
 from labelnoise.report.canvas import Floats
 from labelnoise.report.figures import sign
+from labelnoise.report.logistic_normal_figures import Tried, accuracy_curves, accuracy_map
 from labelnoise.report.paper_figures import Cloud, black_sign, densities, projection, separators
-from labelnoise.report.summary import Row, informed
+from labelnoise.report.summary import Row, Trial, informed
 from labelnoise.report.template import Panel, legend
 from labelnoise.results.store import Run
 
@@ -24,6 +29,13 @@ MARGINS = {  # of a training row: the part of them, and the label that is meant,
     "wrongly labelled rows: their label": (2, 1),
     "wrongly labelled rows: their true class": (2, 0),
 }
+RESIDUALS = {  # details of single training rows, as logarithms to the base of ten
+    "examined_residual": ("‖r‖²", "without the covariance"),
+    "examined_weighted": ("rᵀΣ⁻¹r", "with it"),
+}
+ROWS = ("rightly labelled rows", "wrongly labelled rows")
+BINS = 50  # of residuals
+TRIED = {"last": "after the last epoch", "selected": "at the epoch that noisy validation has chosen"}
 CLOUD = ("points", "given", "wrong")  # what a picture of points is made of
 
 
@@ -48,6 +60,40 @@ def margins(rows: Sequence[Row], classes: int) -> dict[str, Any]:
             title = f"{row.label}, density of margins on the training part: {'; '.join(MARGINS)}"
             panels.append(Panel(densities(f"margin{place}", title, drawn, span), row.label))
     return {"panels": panels, "legend": legend(list(MARGINS))}
+
+
+def residuals(rows: Sequence[Row]) -> dict[str, Any]:
+    """Densities of residuals before and after the learnt covariance, for methods that have one, and their key."""
+    found = {(place, row.label): list(filter(_examined, row.finished)) for place, row in enumerate(rows)}
+    runs = [run for some in found.values() for run in some]
+    panels = []
+    span = _decades([run.details[name].double().numpy() for run in runs for name in RESIDUALS])
+    for (place, label), some in found.items():
+        for name, (what, when) in RESIDUALS.items() if some else ():
+            drawn = [np.stack([_counted(run, name, span, wrong=wrong) for run in some]) for wrong in (False, True)]
+            caption = f"{label}: {what}, {when}"
+            svg = densities(f"{name}{place}", f"Density of {caption}", drawn, span, what, decades=True)
+            panels.append(Panel(svg, caption))
+    return {"panels": panels, "legend": legend(ROWS)}
+
+
+def sensitivities(trials: Mapping[str, Sequence[Trial]]) -> dict[str, dict[str, Any]]:
+    """By method, test accuracy over the one or two hyper-parameters that a search has varied, and its key."""
+    found = {}
+    for place, (method, some) in enumerate(trials.items()):
+        tried, panels = _tried(method, some), []
+        if tried and len(tried.names) == 1:
+            title = f"Test accuracy of {method} in %, by {tried.names[0]}"
+            panels = [Panel(accuracy_curves(f"tried{place}", title, tried), "Test accuracy in %")]
+        elif tried:
+            for index, (name, values) in enumerate(tried.accuracies.items()):
+                title = f"Test accuracy of {method} in %, by {' and '.join(tried.names)}, {name}"
+                caption = (
+                    f"Test accuracy {name}: {_percent(np.nanmin(values))} (pale) to {_percent(np.nanmax(values))} %"
+                )
+                panels.append(Panel(accuracy_map(f"tried{place}_{index}", title, tried, name), caption))
+        found[method] = {"panels": panels, "legend": legend(list(TRIED.values())) if len(panels) == 1 else []}
+    return found
 
 
 def projections(rows: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
@@ -98,6 +144,47 @@ def told(rows: Sequence[Row]) -> list[tuple[str, dict[str, list[str]]]]:
     return [
         (label, {n: [number(part) for part in v.T.tolist()] for n, v in each.items()}) for label, each in found if each
     ]
+
+
+def _examined(run: Run) -> bool:
+    found = run.details
+    return found.keys() >= {*RESIDUALS, "examined_wrong"} and bool(found["examined_wrong"].any())
+
+
+def _decades(values: Sequence[Floats]) -> tuple[float, float]:
+    # whole powers of ten that hold all but the outermost values
+    every = np.concatenate([each.ravel() for each in values]) if values else np.zeros(1)
+    every = every[np.isfinite(every)]
+    low, high = np.percentile(every, [0.5, 99.5]) if len(every) else (0.0, 1.0)
+    return math.floor(low), max(math.ceil(high), math.floor(low) + 1)
+
+
+def _counted(run: Run, name: str, span: tuple[float, float], *, wrong: bool) -> Floats:
+    values = run.details[name].double().numpy()[run.details["examined_wrong"].numpy() == wrong]
+    inside = values[~np.isnan(values)].clip(*span)
+    return np.histogram(inside, BINS, span)[0].astype(np.float64)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _tried(method: str, trials: Sequence[Trial]) -> Tried | None:
+    names = list(trials[0].values) if trials else []
+    if not 1 <= len(names) <= 2 or not any(trial.accuracies for trial in trials):
+        return None
+    ranges = hyper_fields(METHODS.get(method)) if method in METHODS else {}
+    if not all(isinstance(value, float | int) for trial in trials for value in trial.values.values()):
+        return None
+    return Tried(
+        names=names,
+        logarithmic=[name in ranges and ranges[name].log for name in names],
+        values=np.array([list(trial.values.values()) for trial in trials], dtype=np.float64),
+        accuracies={
+            told: np.array([each.accuracies.get(rule, np.nan) for each in trials]) for rule, told in TRIED.items()
+        },
+        chosen=next((place for place, trial in enumerate(trials) if trial.chosen), 0),
+    )
 
 
 def _cloud(run: Run, kind: str) -> Cloud | None:

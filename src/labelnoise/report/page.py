@@ -14,7 +14,7 @@ from labelnoise.metrics import binned_ece, matrix_error, shares
 from labelnoise.report import figures
 from labelnoise.report.canvas import Floats
 from labelnoise.report.figures import Curve, Plane
-from labelnoise.report.measured import lines, margins, measured_once, projections, told
+from labelnoise.report.measured import lines, margins, measured_once, projections, residuals, sensitivities, told
 from labelnoise.report.summary import Row, Summary, significant, summary_of, trials_of
 from labelnoise.report.tables import MEANING, count, head, spread
 from labelnoise.report.template import Panel, fill, legend
@@ -64,6 +64,7 @@ def page(store: Store) -> str:
         curves=_curves(rows, summary),
         training=_training(rows),
         margins=margins(rows, len(names)),
+        residuals=residuals(rows),
         projections=projections(rows, names),
         regions=_regions(rows, names),
         lines=lines(rows if facts["base"]["data"]["source"] == "gaussians" else []),
@@ -71,7 +72,8 @@ def page(store: Store) -> str:
         told=told(rows) if facts["data"]["truth"] != "unknown" else [],
         calibration=_calibration(summary.best, rows),
         confusion=_confusion(summary.best, names),
-        searches=trials_of(held),
+        searches=(tried := trials_of(held)),
+        sensitivities=sensitivities(tried),
         settings=[(row.label, _outline(row.settings)) for row in summary.rows],
         base=_outline(facts["base"]),
         about=_about(held.runs.values(), store.folder),
@@ -184,12 +186,22 @@ def _curves(rows: Sequence[Row], summary: Summary) -> list[Panel]:
 def _training(rows: Sequence[Row]) -> dict[str, Any]:
     known = set(TRAINING) <= _measured(rows)
     meaning = TRAINING if known else FITTING
+    held = {name.replace("train/", "validation/"): text for name, text in meaning.items()}
+    return {
+        "known": known,
+        "panels": _by_epoch("train", rows, meaning),
+        "held": _by_epoch("held", rows, held) if known and set(held) <= _measured(rows) else [],
+        "legend": legend(list(meaning.values())),
+    }
+
+
+def _by_epoch(name: str, rows: Sequence[Row], meaning: Mapping[str, str]) -> list[Panel]:
     panels = []
     for place, row in enumerate(rows):
         drawn = [Curve(_history(row, measure)) for measure in meaning]
         title = f"{row.label}, share of rows by epoch: {'; '.join(meaning.values())}"
-        panels.append(Panel(figures.curves(f"train{place}", title, drawn, small=True), row.label))
-    return {"known": known, "panels": panels, "legend": legend(list(meaning.values()))}
+        panels.append(Panel(figures.curves(f"{name}{place}", title, drawn, small=True), row.label))
+    return panels
 
 
 def _regions(rows: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:

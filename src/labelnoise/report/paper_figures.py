@@ -1,8 +1,9 @@
-"""The figures of two papers, as inline SVG in the manner of `figures.py`, and the picture of the losses.
+"""The figures of three papers, as inline SVG in the manner of `figures.py`, and the picture of the losses.
 
 Lukasik et al., Does label smoothing mitigate label noise?, ICML 2020: losses by margin (Figure 1), densities of margins
 (3, 7), features on the plane of three classes (4), lines between two Gaussians (5). Wei and Liu, When optimizing
-f-divergence is robust with label noise, ICLR 2021: divergence and accuracy by noise rate (1).
+f-divergence is robust with label noise, ICLR 2021: divergence and accuracy by noise rate (1). Englesson et al.,
+Logistic-normal likelihoods for heteroscedastic label noise, TMLR 2023: densities of residuals (6, 7).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from labelnoise.report.canvas import INK, Floats, box, colour, dashes, hue, inline, marker, sheet, single
+from labelnoise.report.canvas import INK, Floats, box, dashes, hue, inline, marker, sheet, single
+from labelnoise.report.gallery import on_white
 
-LIGHT = ("#1668b0", "#cf5508", "#00855c", "#a2458d", "#9a6f00", "#178fb5", "#6b6f76", "#b02a37")  # the page's, by day
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CELL = (300, 356)  # of one family of losses, in pixels
 
 
@@ -49,8 +51,16 @@ class Family:
     most: tuple[float, float] | None = None  # loss and size of a derivative beyond which nothing is shown
 
 
-def densities(name: str, title: str, drawn: Sequence[Floats], span: tuple[float, float]) -> str:
-    """Densities of margins, mean over runs, from counts (runs, bins) in equal bins of `span`."""
+def densities(
+    name: str,
+    title: str,
+    drawn: Sequence[Floats],
+    span: tuple[float, float],
+    axis: str = "margin of the label",
+    *,
+    decades: bool = False,
+) -> str:
+    """Densities, mean over runs, from counts (runs, bins) in equal bins of `span`; of logarithms if in decades."""
     size = (300, 200)
     with sheet(size) as figure:
         axes = figure.add_axes(box(size, left=46, bottom=40, right=8, top=8))
@@ -62,10 +72,13 @@ def densities(name: str, title: str, drawn: Sequence[Floats], span: tuple[float,
             edges, dash = np.linspace(*span, bins + 1), (0, dashes(index) or (1, 0))
             axes.stairs(density, edges, baseline=None, color=hue(index), linewidth=1.4, linestyle=dash)
             axes.stairs(density, edges, color=hue(index), fill=True, alpha=0.12, linewidth=0)
-        axes.set(xlim=span, xlabel="margin of the label")
+        axes.set(xlim=span, xlabel=axis)
         axes.set_ylim(bottom=0)
         axes.set_ylabel("density", rotation_mode="anchor")
         _ticks(axes)
+        if decades:
+            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
+            axes.xaxis.set_major_formatter(lambda power, _: f"10{f'{power:.0f}'.translate(RAISED)}")
         return inline(figure, name, title)
 
 
@@ -144,12 +157,7 @@ def loss_catalogue(title: str, families: Sequence[Family], columns: int = 3) -> 
         figure.set_facecolor("white")
         for place, family in enumerate(families):
             _family(figure, size, (place % columns * width, place // columns * height), family)
-        inside = inline(figure, "losses", title).removeprefix("<svg ")
-    inside = inside.replace("var(--page)", "white")
-    for index, plain in enumerate(LIGHT):
-        inside = inside.replace(colour(index), plain)
-    look = "color: #1b1f24; font-family: sans-serif"
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" style="{look}" {inside}\n'
+        return on_white(inline(figure, "losses", title), size)
 
 
 def _family(figure: Figure, size: tuple[int, int], corner: tuple[int, int], family: Family) -> None:

@@ -74,6 +74,8 @@ class Trial(NamedTuple):
     settings: str  # those that differ between its trials
     score: float | None  # on noisy validation; None of a run that has failed
     chosen: bool
+    values: Mapping[str, Any]  # the same settings by name
+    accuracies: Mapping[str, float]  # on the test part, by selection rule; nothing of a run that has failed
 
 
 def summarise(store: Store) -> Summary:
@@ -121,6 +123,8 @@ def trials_of(held: Contents) -> dict[str, list[Trial]]:
                 settings=described(run.config["method"]["settings"], differ[method]) or "as they are",
                 score=None if run.failed else _score(run),
                 chosen=run.identity == search["chosen"],
+                values={name: run.config["method"]["settings"].get(name) for name in differ[method]},
+                accuracies={} if run.failed else {r.name: accuracy_on_test(r.pick(run.records)) for r in SELECTIONS},
             )
             for run in runs
         ]

@@ -22,6 +22,7 @@ from labelnoise.engine import checkpoint
 from labelnoise.engine.evaluate import ROWS
 from labelnoise.engine.executors import Executor
 from labelnoise.engine.lanes import Alone
+from labelnoise.engine.used import used
 from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.methods import build
@@ -29,6 +30,7 @@ from labelnoise.results.facts import NUMBER, fits, run_again
 from labelnoise.types import DataSpec
 
 FORMAT = 1
+DAMAGED = "it is damaged, or of another version"
 FACTS = {
     "format": int,
     "members": [{"config": dict, "score": NUMBER}],
@@ -61,9 +63,9 @@ class Member(NamedTuple):
 
 
 def save_model(path: Path, executor: Executor, members: Mapping[int, Member], facts: Mapping[str, Any]) -> None:
-    """Write what some runs of an executor have learnt; `facts` has shape, classes, samples and encoding of the data."""
-    state = {name: value for name, value in executor.state().items() if name.startswith(("weights|", "aux|"))}
-    kept = {name: value[list(members)] for name, value in state.items()}
+    """Write what predictions need of some runs; `facts` has shape, classes, samples and encoding of the data."""
+    state, needed = executor.state(), used(executor.lanes[0])
+    kept = {name: state[name][list(members)] for name in sorted(needed)}
     told = [{"config": each.config.to_dict(), "score": each.score} for each in members.values()]
     checkpoint.save(path, kept, {"format": FORMAT, "members": told, **facts})
 
@@ -92,6 +94,8 @@ class Model:
         self.members = [Member(configured(RunConfig, each["config"]), each["score"]) for each in facts["members"]]
         self.config = self.members[0].config
         self.classes = tuple(facts["classes"])
+        if any(len(value) != len(self.members) or not value.isfinite().all() for value in weights.values()):
+            raise InputError("the model has weights that are no numbers, or not those of its runs; it is damaged")
         self._lanes = [
             self._lane(member.config, {name: value[place, None] for name, value in weights.items()})
             for place, member in enumerate(self.members)
@@ -122,7 +126,12 @@ class Model:
         spec = DataSpec(shape, len(self.classes), self.facts["samples"], net)
         lane = Alone([method], spec, [config.seed], torch.zeros(()))
         lane.enter(len(method.stages()) - 1, Optimiser())
+        fresh = lane.state()
+        if wrong := [name for name in weights if name in fresh and weights[name].shape != fresh[name].shape]:
+            raise InputError(f"the model has {wrong[0]} in another shape than its network; {DAMAGED}")
         lane.load_weights(weights)
+        if missing := used(lane) - set(weights):
+            raise InputError(f"the model lacks {', '.join(sorted(missing))}; {DAMAGED}")
         return lane
 
 

@@ -20,6 +20,7 @@ from labelnoise.data.stream import make_loader
 from labelnoise.engine import checkpoint
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import details
+from labelnoise.engine.examine import examined
 from labelnoise.engine.executors import EXECUTORS, Executor, choose, is_small
 from labelnoise.engine.features import line, projection
 from labelnoise.engine.interrupt import Interrupt
@@ -162,6 +163,7 @@ def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) 
     training.executor.restore_best()
     found |= details(training.executor, training.loader, training.spec.classes, training.interrupt.check)
     found |= plane(training.executor, training.loader, training.spec, training.interrupt.check)
+    found |= examined(training.executor, training.loader, training.interrupt.check)
     found |= projection(training.executor, training.loader, training.spec, training.interrupt.check)
     checkpoint.save(journal.details, found, {})
     scores = training.best_score.tolist()

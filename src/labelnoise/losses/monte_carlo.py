@@ -1,0 +1,88 @@
+"""The likelihood of a label under normal logits, over many draws in bounded memory.
+
+The gradient of -log mean_s p_s is a mean of p_s - e_y, weighted by how likely the draws make the label. It is summed up
+together with the value, some draws at a time: nothing of size S·B·K is kept, and the backward pass only scales it.
+Inside, classes come first, (K, S, B): on a CPU a softmax over a short last axis takes four times as long.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import reduce
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+NUMBERS = 2**18  # logits at a time
+
+Law = tuple[Tensor, Tensor, Tensor]  # loc and scale (B, K), factors (B, K, R)
+Normals = tuple[Tensor, Tensor]  # for scale (S, B or 1, K), for factors (S, B or 1, R)
+
+
+def noisy_logits(law: Law, normals: Normals) -> Tensor:
+    """loc + scale·ε + factors @ ε', (K, S, B)."""
+    (loc, scale, factors), (noise, factor_noise) = law, normals
+    logits = torch.addcmul(loc.T[:, None], scale.T[:, None], noise.movedim(-1, 0).contiguous())
+    for factor, normal in zip(factors.unbind(-1), factor_noise.unbind(-1), strict=True):
+        logits = torch.addcmul(logits, factor.T[:, None], normal)
+    return logits
+
+
+def chunks(law: Law, normals: Normals) -> Iterator[Normals]:
+    """The draws, so many at a time that their logits are no more than `NUMBERS`, or one by one."""
+    size = max(1, NUMBERS // law[0].numel())
+    return zip(*(torch.split(each, size) for each in normals), strict=True)
+
+
+def monte_carlo_nll(law: Law, target: Tensor, normals: Normals) -> Tensor:
+    """-log mean_s softmax(noisy_logits)_y of each example, (B,)."""
+    return _apply(*law, target, *normals)[0]
+
+
+class _NLL(Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(loc: Tensor, scale: Tensor, factors: Tensor, target: Tensor, *noise: Tensor) -> tuple[Tensor, ...]:
+        law, normals = (loc, scale, factors), (noise[0], noise[1])
+        parts = (_part(noisy_logits(law, some), target, some) for some in chunks(law, normals))
+        log_p, *slopes = reduce(_merged, parts)
+        by_loc, by_scale, *by_factors = (slope.T for slope in slopes)
+        by_factor = torch.stack(by_factors, -1) if by_factors else torch.zeros_like(factors)
+        return math.log(len(noise[0])) - log_p, by_loc, by_scale, by_factor
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.save_for_backward(*output[1:])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+        by_loc, by_scale, by_factor = ctx.saved_tensors
+        grad = grad.unsqueeze(-1)
+        return grad * by_loc, grad * by_scale, grad.unsqueeze(-1) * by_factor, None, None, None
+
+
+def _part(logits: Tensor, target: Tensor, normals: Normals) -> tuple[Tensor, ...]:
+    # log Σ_s p_s of the label, (B,), and the derivatives of minus it by loc, scale and each factor, (K, B)
+    noise, factor_noise = normals
+    label = F.one_hot(target, len(logits)).T[:, None].to(logits.dtype)  # (K, 1, B)
+    log_probs = logits.log_softmax(0)
+    log_p = log_probs.gather(0, target.expand(1, len(noise), -1)).squeeze(0)  # (S, B)
+    missed = (log_probs.exp_() - label) * log_p.softmax(0)
+    directions = (noise.movedim(-1, 0), *factor_noise.unbind(-1))
+    return log_p.logsumexp(0), missed.sum(1), *((missed * each).sum(1) for each in directions)
+
+
+def _merged(one: tuple[Tensor, ...], other: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    # the same of two sets of draws together
+    share = (other[0] - one[0]).sigmoid()  # of the other set in their common likelihood
+    slopes = (torch.lerp(a, b, share) for a, b in zip(one[1:], other[1:], strict=True))
+    return torch.logaddexp(one[0], other[0]), *slopes
+
+
+_apply: Callable[..., tuple[Tensor, ...]] = _NLL.apply

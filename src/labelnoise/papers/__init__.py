@@ -1,0 +1,5 @@
+"""The papers' settings and published figures, as data."""
+
+from labelnoise.papers.paper import Cell, Paper, paper
+
+__all__ = ["Cell", "Paper", "paper"]

@@ -1,0 +1,111 @@
+"""A paper as data: how its authors trained, what they searched and chose, and what they published.
+
+Each has a folder with `paper.yaml` (recipes, grids, deviations), `chosen.csv` (hyper-parameters) and a file of cells
+for every table. Data sets and noises have the names of this package, methods those of the paper.
+"""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from labelnoise.config import Named, Value
+from labelnoise.configure import read_yaml
+from labelnoise.errors import InputError
+from labelnoise.registry import nearest
+
+HERE = Path(__file__).parent
+
+
+class Cell(NamedTuple):
+    """One published figure: mean and std of test accuracy in per cent."""
+
+    data: str
+    noise: str
+    method: str  # as the paper calls it
+    mean: float
+    std: float
+    best: bool  # not significantly worse than the best of its column
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a folder says."""
+
+    folder: Path
+    facts: Mapping[str, Any]
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables there are figures of."""
+        return sorted(path.stem for path in self.folder.glob("table*.csv"))
+
+    def published(self, table: str) -> list[Cell]:
+        """The cells of a table."""
+        if table not in self.tables:
+            raise InputError(f"paper {self.folder.name!r} has no {table!r}; {nearest(table, self.tables)}")
+        return [
+            Cell(row["data"], row["noise"], row["method"], float(row["mean"]), float(row["std"]), row["best"] == "1")
+            for row in _rows(self.folder / f"{table}.csv")
+        ]
+
+    def recipe(self, data: str) -> dict[str, Any]:
+        """How the paper trains on these data, whatever the method: network, training, split and seeds."""
+        found = self._of(data, self.facts["recipes"])
+        shown = {key: value for key, value in found.items() if key not in ("for", "methods")}
+        return {"data": data, **shown, "seeds": self.facts["protocol"]["seeds"]}
+
+    def method(self, label: str, data: str, noise: str) -> Named:
+        """A method by the paper's name for it, with the hyper-parameters that its authors chose here."""
+        named = self._named(label)
+        own = self._of(data, self.facts["recipes"]).get("methods", {}).get(label, {})
+        return Named(named.name, {**named.settings, **own, **self._chosen(label, data, noise)})
+
+    def grid(self, label: str, data: str) -> dict[str, tuple[Value, ...]]:
+        """The values that the authors tried of each hyper-parameter; nothing of a method without any."""
+        self._named(label)
+        for each in self.facts["grids"]:
+            if label in each["methods"] and data in each.get("for", [data]):
+                return {name: tuple(values) for name, values in each["settings"].items()}
+        return {}
+
+    def settings(self, data: str, noise: str, methods: Sequence[str]) -> dict[str, Any]:
+        """A comparison by the paper's recipe, as a tree of settings."""
+        chosen = [self.method(label, data, noise) for label in methods]
+        if len({each.name for each in chosen}) < len(chosen):
+            raise InputError(f"{', '.join(methods)}: variants of one method need comparisons of their own")
+        return {**self.recipe(data), "noise": noise, "methods": {each.name: dict(each.settings) for each in chosen}}
+
+    def _named(self, label: str) -> Named:
+        known = self.facts["methods"]
+        if label not in known:
+            raise InputError(f"paper {self.folder.name!r} has no method {label!r}; {nearest(label, known)}")
+        return Named(known[label]["name"], known[label].get("settings", {}))
+
+    def _of(self, data: str, recipes: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+        by_data = {name: each for each in recipes for name in each["for"]}
+        if data not in by_data:
+            raise InputError(f"paper {self.folder.name!r} has no recipe for {data!r}; {nearest(data, by_data)}")
+        return by_data[data]
+
+    def _chosen(self, label: str, data: str, noise: str) -> dict[str, float]:
+        label = self.facts["methods"][label].get("chosen", label)
+        rows = [row for row in _rows(self.folder / "chosen.csv") if (row["method"], row["data"]) == (label, data)]
+        by_noise = {row["noise"]: row["settings"].split() for row in rows}
+        if by_noise and noise not in by_noise:
+            raise InputError(f"nothing was chosen for {label} on {data} under {noise!r}; {nearest(noise, by_noise)}")
+        return {key: float(value) for key, value in (pair.split("=") for pair in by_noise.get(noise, ()))}
+
+
+def paper(name: str) -> Paper:
+    """The paper of this name."""
+    known = sorted(path.parent.name for path in HERE.glob("*/paper.yaml"))
+    if name not in known:
+        raise InputError(f"there is no paper {name!r}; {nearest(name, known)}")
+    return Paper(HERE / name, read_yaml(HERE / name / "paper.yaml"))
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

@@ -1,0 +1,92 @@
+import math
+from itertools import groupby
+
+import pytest
+from scipy.stats import ttest_ind_from_stats
+
+from labelnoise import configure
+from labelnoise.config import Job
+from labelnoise.errors import InputError
+from labelnoise.methods import build
+from labelnoise.methods.base import METHODS
+from labelnoise.papers import paper
+
+PAPER = paper("logistic_normal")
+DATA = [name for each in PAPER.facts["recipes"] for name in each["for"]]
+
+
+@pytest.mark.parametrize("table", ["table1", "table2"])
+def test_what_is_printed_in_bold_is_what_a_pooled_t_test_says(table) -> None:
+    """All 306 marks of the two tables follow from the printed means and stds of five runs."""
+    cells = sorted(PAPER.published(table), key=lambda cell: (cell.data, cell.noise))
+    for _, column in groupby(cells, key=lambda cell: (cell.data, cell.noise)):
+        together = list(column)
+        assert len(together) == 9
+        best = max(together, key=lambda cell: cell.mean)
+        for cell in together:
+            p = ttest_ind_from_stats(best.mean, best.std, 5, cell.mean, cell.std, 5).pvalue
+            assert cell.best == (p >= 0.05), cell
+
+
+def test_the_tables_have_all_their_cells() -> None:
+    assert {table: len(PAPER.published(table)) for table in PAPER.tables} == {"table1": 243, "table2": 63, "table3": 10}
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_every_recipe_is_a_comparison_that_can_be_built(data) -> None:
+    job = configure.build(Job, PAPER.settings(data, "none", ["CE", "LN"]))
+    assert (job.seeds, [each.name for each in job.methods]) == (5, ["ce", "logistic_normal"])
+
+
+@pytest.mark.parametrize("label", PAPER.facts["methods"])
+def test_every_method_can_be_built_with_what_was_chosen_and_with_what_was_tried(label) -> None:
+    cells = {(cell.data, cell.noise) for table in PAPER.tables for cell in PAPER.published(table)}
+    for data, noise in cells:
+        named = PAPER.method(label, data, noise)
+        build(named.name, named.settings)
+        for setting, values in PAPER.grid(label, data).items():
+            assert setting in METHODS.get(named.name).__dataclass_fields__
+            if setting in named.settings:
+                assert named.settings[setting] in values
+
+
+def test_pixels_of_mnist_are_left_between_0_and_1() -> None:
+    """What suits the data comes first, and would shift and scale them."""
+    suited = {"train": {"augment": {"mean": [0.1307], "std": [0.3081]}}}
+    job = configure.build(Job, configure.merge(suited, PAPER.settings("mnist", "none", ["CE"])))
+    assert (job.train.augment.mean, job.train.augment.std) == ((), ())
+
+
+def test_hyper_parameters_are_those_of_the_cell() -> None:
+    assert PAPER.method("LN", "mnist", "asymmetric:0.4:exact").settings == {"temperature": 0.5, "floor": 0.1}
+    assert PAPER.method("GCE", "mnist", "random:0.4:exact").settings == {"q": 0.9}
+    assert PAPER.method("LN", "clothing1m", "none").settings == {"smoothing": 0.1, "temperature": 1, "floor": 1}
+    assert PAPER.method("LN, diagonal", "cifar100n", "none").settings["floor"] == 0.5
+
+
+def test_floors_of_a_tenth_were_tried_on_mnist_alone() -> None:
+    assert PAPER.grid("LN", "mnist")["floor"] == (0.1, 0.5, 1)
+    assert PAPER.grid("LN", "cifar10")["floor"] == (0.5, 1)
+    assert PAPER.grid("CE", "cifar10") == {}
+
+
+def test_a_mnist_run_has_as_many_steps_as_the_authors_counted() -> None:
+    recipe = PAPER.recipe("mnist")
+    rows = recipe["split"]["rows"] * (1 - recipe["split"]["validation"] / (1 - recipe["split"]["test"]))
+    assert math.floor(recipe["train"]["batch"] * 17579 / rows) == recipe["train"]["epochs"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (lambda: paper("logistic"), "there is no paper 'logistic'; did you mean 'logistic_normal'?"),
+        (lambda: PAPER.published("table4"), "paper 'logistic_normal' has no 'table4'; did you mean"),
+        (lambda: PAPER.method("LN", "mnist", "random:0.4"), "nothing was chosen for LN on mnist under 'random:0.4'"),
+        (lambda: PAPER.recipe("svhn"), "paper 'logistic_normal' has no recipe for 'svhn'"),
+        (lambda: PAPER.method("Peer", "mnist", "none"), "paper 'logistic_normal' has no method 'Peer'"),
+        (lambda: PAPER.settings("mnist", "none", ["Het", "LN", "Het-τ"]), "variants of one method"),
+    ],
+)
+def test_what_is_not_there_is_refused_in_a_sentence(ask, sentence) -> None:
+    with pytest.raises(InputError, match=sentence.replace("?", r"\?")):
+        ask()
