@@ -221,7 +221,7 @@ def test_list_shows_every_name_with_its_sentence(kind, registry):
 def test_list_shows_the_settings_of_methods_and_where_they_are_searched():
     lines = typed("list", "methods").output.splitlines()
     (place,) = (number for number, line in enumerate(lines) if line.startswith("co_teaching "))
-    assert lines[place + 1].strip() == "forget=0.2 (searched from 0 to 0.9), ramp=10"
+    assert lines[place + 1].strip().startswith("forget=0.2 (searched from 0 to 0.9), ramp=10")
 
 
 def test_list_refuses_an_unknown_kind():
@@ -387,14 +387,15 @@ def test_settings_come_from_file_options_and_overrides_in_this_order(folder):
     assert result.exit_code == 0, result.output
     found = yaml.safe_load(result.output)
     assert (found["seeds"], found["train"]["epochs"], found["train"]["batch"]) == (7, 8, 9)
-    assert found["methods"] == {"gce": {"q": 0.25}, "ce": {}}
+    assert list(found["methods"]) == ["gce", "ce"]
+    assert found["methods"]["gce"]["q"] == 0.25
     assert sorted(path.name for path in folder.iterdir()) == ["c.yaml", "matrices"]
 
 
 def test_an_override_of_one_method_keeps_the_others(folder):
     found = yaml.safe_load(typed("train", "methods.gce.q=0.5", "--print-config").output)
     assert list(found["methods"]) == [method.name for method in DEFAULT_METHODS]
-    assert found["methods"]["gce"] == {"q": 0.5}
+    assert found["methods"]["gce"]["q"] == 0.5
 
 
 def test_the_config_in_the_folder_gives_the_same_again(folder):

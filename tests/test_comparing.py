@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ from labelnoise.config import DEFAULT_METHODS, Data, Job, Named
 from labelnoise.configure import build
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS
+from labelnoise.methods import build as build_method
 from labelnoise.results.store import Store
 
 QUICK = {"methods": "ce,gce", "seeds": 2, "train": {"epochs": 2}, "net": {"name": "mlp", "settings": {"widths": "8"}}}
@@ -83,7 +84,8 @@ def test_data_that_are_not_there_are_refused(data, sentence):
 def test_the_text_of_a_config_writes_every_setting_out_and_means_the_same_job():
     plan = make_plan({"methods": {"gce": {}, "co_teaching": {"ramp": 5}}, "net": "mlp"})
     again = build(Job, yaml.safe_load(config_text(plan)))
-    assert again.methods == (Named("gce", {"q": 0.7}), Named("co_teaching", {"forget": 0.4, "ramp": 5}))
+    expected = build_method("gce"), build_method("co_teaching", {"forget": 0.4, "ramp": 5})
+    assert again.methods == tuple(Named(method.name, asdict(method)) for method in expected)
     assert again.net == Named("mlp", {"widths": "256,256"})
     assert replace(again, methods=plan.job.methods, net=plan.job.net) == plan.job
 
@@ -91,7 +93,9 @@ def test_the_text_of_a_config_writes_every_setting_out_and_means_the_same_job():
 def test_what_is_to_be_searched_is_not_written_out():
     plan = make_plan({"methods": {"gce": {}, "co_teaching": {"forget": 0.1}}, "search": {"trials": 4}})
     again = build(Job, yaml.safe_load(config_text(plan)))
-    assert again.methods == (Named("gce"), Named("co_teaching", {"forget": 0.1, "ramp": 10}))
+    gce, co_teaching = again.methods
+    assert gce.settings == {"truncation": 0.0, "start": 1 / 3}  # q is open
+    assert co_teaching.settings == asdict(build_method("co_teaching", {"forget": 0.1}))
 
 
 def test_a_comparison_of_a_frame_leaves_table_report_config_and_model(frame, tmp_path):

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -9,6 +9,7 @@ from labelnoise.sweep.plan import comparison, own_code, plan_packs, set_by_rate,
 from labelnoise.testing import find_methods
 
 BASE = RunConfig(method=Named("co_teaching"))
+DEFAULTS = {each.name: each.default for each in fields(METHODS.get("co_teaching"))}
 
 
 def packed(*configs):
@@ -71,19 +72,19 @@ def test_an_unknown_setting_of_a_method_is_refused():
 
 
 def test_a_method_whose_paper_assumes_the_noise_rate_is_told_it():
-    assert told(Named("co_teaching"), 0.4) == Named("co_teaching", {"forget": 0.4, "ramp": 10})
+    assert told(Named("co_teaching"), 0.4) == Named("co_teaching", DEFAULTS | {"forget": 0.4})
 
 
 def test_what_was_set_by_hand_stays():
-    assert told(Named("co_teaching", {"forget": 0.1}), 0.4).settings == {"forget": 0.1, "ramp": 10}
+    assert told(Named("co_teaching", {"forget": 0.1}), 0.4).settings == DEFAULTS | {"forget": 0.1}
 
 
 def test_other_settings_stay_beside_what_is_told():
-    assert told(Named("co_teaching", {"ramp": 3}), 0.4).settings == {"forget": 0.4, "ramp": 3}
+    assert told(Named("co_teaching", {"ramp": 3}), 0.4).settings == DEFAULTS | {"forget": 0.4, "ramp": 3}
 
 
 @pytest.mark.parametrize(
-    ("name", "rate", "settings"), [("gce", 0.4, {"q": 0.7}), ("co_teaching", None, {"forget": 0.2, "ramp": 10})]
+    ("name", "rate", "settings"), [("label_smoothing", 0.4, {"alpha": 0.1}), ("co_teaching", None, DEFAULTS)]
 )
 def test_defaults_are_written_out_where_nothing_is_told(name, rate, settings):
     assert told(Named(name), rate) == Named(name, settings)
@@ -103,7 +104,7 @@ def test_a_comparison_is_every_method_on_every_seed_otherwise_alike():
         ("co_teaching", 1),
     ]
     assert all(replace(config, method=BASE.method, seed=0) == BASE for config in configs)
-    assert configs[2].method.settings == {"forget": 0.3, "ramp": 10}
+    assert configs[2].method.settings == DEFAULTS | {"forget": 0.3}
 
 
 def test_whole_and_real_numbers_of_equal_value_are_one_setting():
