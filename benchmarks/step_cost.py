@@ -37,6 +37,11 @@ CASES = {
     "backward": ("backward", {"matrix": "symmetric"}),
     "dmi": ("dmi", {}),
     "logistic_normal": ("logistic_normal", {}),
+    "reweight": ("reweight", {"matrix": "symmetric"}),
+    "mentor_net": ("mentor_net", {}),
+    "mentor_net, learnt": ("mentor_net", {"mentor": "learnt"}),
+    "co_teaching": ("co_teaching", {}),
+    "decoupling": ("decoupling", {}),
 }
 ROWS, STEPS = 4096, 20
 

@@ -51,6 +51,7 @@ OTHER = {
     "train.schedule.milestones": (1,),
     "train.schedule.gamma": 0.2,
     "train.schedule.start": 1,
+    "train.schedule.beta1": 0.1,
     "train.augment.crop": 1,
     "train.augment.flip": True,
     "train.augment.rotation": 1.0,
@@ -150,6 +151,7 @@ def test_a_comparison_is_of_six_methods_with_three_seeds_and_no_search():
         (lambda: Optimiser(betas=(0.9, 1.0)), "both betas must be at least 0 and below 1"),
         (lambda: Schedule(gamma=-1.0), "gamma must be a number and not negative, but is -1.0"),
         (lambda: Schedule(milestones=(3, -1)), "none may be negative"),
+        (lambda: Schedule(beta1=1.0), "beta1 must be at least 0 and below 1, not 1.0"),
     ],
 )
 def test_numbers_that_cannot_train_are_refused(make, sentence):

@@ -12,7 +12,17 @@ from labelnoise.methods import METHODS
 from labelnoise.testing import CHECKS, find_methods, problem
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-TESTED = {"comparison.yaml", "dataframe.py", "images_folder.py", "own_loop.py", "own_method.py", "wine_csv.py"}
+TESTED = {
+    "comparison.yaml",
+    "dataframe.py",
+    "images_folder.py",
+    "lightning_step.py",
+    "own_loop.py",
+    "own_method.py",
+    "own_step.py",
+    "trainer_step.py",
+    "wine_csv.py",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +70,21 @@ def test_images_that_the_model_doubts_most_lie_in_wrong_folders():
 def test_robust_losses_in_an_own_loop_beat_cross_entropy():
     accuracies = run("own_loop.py")["accuracies"]
     assert min(accuracies["GCELoss"], accuracies["ForwardLoss"]) > accuracies["cross-entropy"]
+
+
+def test_co_teaching_in_an_own_loop_beats_cross_entropy():
+    accuracies = run("own_step.py")["accuracies"]
+    assert accuracies["co_teaching"] > accuracies["ce"] + 0.03
+
+
+@pytest.mark.parametrize(
+    ("name", "packages"),
+    [("lightning_step.py", ("lightning",)), ("trainer_step.py", ("transformers", "accelerate"))],
+)
+def test_a_method_learns_in_someone_elses_loop(name, packages):
+    for package in packages:
+        pytest.importorskip(package, reason=f"{name} needs {package}, which labelnoise does not")
+    assert run(name)["accuracy"] > 0.8
 
 
 def test_an_own_method_is_compared_with_plain_training():

@@ -17,7 +17,7 @@ def test_what_a_context_does_not_have_is_empty():
 
 def test_terms_need_a_loss_only():
     terms = Terms(torch.ones(()))
-    assert not any((terms.logs, terms.memory, terms.active))
+    assert not any((terms.logs, terms.memory, terms.active, terms.kept))
 
 
 def test_a_batch_is_mapped_over_runs_leaf_by_leaf():

@@ -5,7 +5,11 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_OFFERED = {"compare_methods": "labelnoise.comparing", "Model": "labelnoise.results.model"}
+_OFFERED = {
+    "compare_methods": "labelnoise.comparing",
+    "Model": "labelnoise.results.model",
+    "step": "labelnoise.stepping",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -49,13 +49,14 @@ class Schedule:
     """The factor on the learning rate as the epochs of a stage go by.
 
     constant: 1. cosine: from 1 to 0. step: times `gamma` at each epoch of `milestones`. linear: 1 until epoch `start`,
-    then straight to 0 at the end.
+    then straight to 0 at the end. With any of them Adam's first beta may become another one at epoch `start`.
     """
 
     name: ScheduleName = "constant"  # the form of the factor
     milestones: tuple[int, ...] = ()  # step only: epochs at which the factor falls
     gamma: float = 0.1  # step only: what the factor is multiplied by
-    start: int = 0  # linear only: the epoch until which the factor stays 1
+    start: int = 0  # linear: the epoch until which the factor stays 1; beta1: the epoch from which it holds
+    beta1: float = 0.0  # adam and adamw only: the first beta from epoch `start` on; 0 leaves it as it is
 
     def __post_init__(self) -> None:
         _check_known("schedule", self.name, get_args(ScheduleName))
@@ -63,6 +64,8 @@ class Schedule:
             raise InputError(f"gamma must be a number and not negative, but is {self.gamma}")
         if any(epoch < 0 for epoch in (*self.milestones, self.start)):
             raise InputError(f"milestones {self.milestones} and start {self.start} are epochs: none may be negative")
+        if not 0 <= self.beta1 < 1:
+            raise InputError(f"beta1 must be at least 0 and below 1, not {self.beta1}")
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ class Terms(NamedTuple):
     logs: Mapping[str, Tensor] = {}  # scalars for the record
     memory: Mapping[str, Tensor] = {}  # new rows, written back at batch.rows
     active: Mapping[str, Tensor] = {}  # per network 0 or 1: 0 leaves its weights and optimiser state untouched
+    kept: Mapping[str, Tensor] = {}  # per network (B,), 0 to 1: how far it learns from each example, for the record
 
 
 class DataSpec(NamedTuple):

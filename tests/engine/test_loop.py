@@ -412,3 +412,76 @@ def test_a_training_left_within_a_step_is_not_taken_up_packed(tmp_path, monkeypa
     resumed = training([CE()] * 3, "packed", checkpointer=checkpointer)
     with pytest.raises(InputError, match="was left within a step of one run after the other; use --executor streams"):
         resumed.resume()
+
+
+LATE = replace(TRAIN, schedule=Schedule("linear", start=2, beta1=0.1))
+
+
+@every_executor
+def test_left_after_the_late_beta_has_come_it_goes_on_the_same(executor, tmp_path):
+    settings, path = {"seeds": (0, 1), "train": LATE}, tmp_path / "checkpoint.safetensors"
+    whole, plain = (training([CE()] * 2, executor, **settings | {"train": train}) for train in (LATE, TRAIN))
+    whole.run()
+    plain.run()
+    assert not all(map(torch.equal, weights(whole).values(), weights(plain).values()))
+    left = Silent(leave_after=13)  # of four steps an epoch: in the fourth epoch
+    with pytest.raises(KeyboardInterrupt):
+        training([CE()] * 2, executor, observer=left, checkpointer=Checkpointer(path, 0.0), **settings).run()
+    resumed = training([CE()] * 2, executor, checkpointer=Checkpointer(path), **settings)
+    resumed.resume()
+    resumed.run()
+    assert all(map(torch.equal, weights(whole).values(), weights(resumed).values()))
+
+
+def test_with_a_late_beta_packed_equals_alone():
+    together, alone = (training([CE()] * 3, executor, train=LATE) for executor in ("packed", "streams"))
+    together.run()
+    alone.run()
+    for name, value in weights(alone).items():
+        torch.testing.assert_close(weights(together)[name], value, rtol=0, atol=1e-8)
+
+
+@dataclass(frozen=True)
+class FirstHalf(CE):
+    """Says that it learns from the first rows of the training set alone, and from one of them by half."""
+
+    def objective(self, nets, batch, ctx):
+        kept = torch.where(batch.rows == 0, 0.5, (batch.rows < 30).double())
+        return super().objective(nets, batch, ctx)._replace(kept={"net": kept})
+
+
+@every_executor
+@pytest.mark.parametrize("leave_after", [None, 2])
+def test_what_is_kept_is_held_against_the_truth_of_the_batches(executor, leave_after, tmp_path):
+    """63 rows in batches of 16: 64 are served, one of them twice."""
+    seen, path = Silent(), tmp_path / "checkpoint.safetensors"
+
+    def made(observer, every=1e9):
+        trained = training([FirstHalf()] * 2, executor, seeds=(0, 1), train=replace(TRAIN, epochs=1), observer=observer)
+        part = trained.loader.parts["train"]
+        wrong = torch.arange(part.rows.shape[1]) % 3 == 0
+        trained.loader.parts["train"] = part._replace(y_true=torch.where(wrong, (part.y_given + 1) % 3, part.y_given))
+        trained.checkpointer = Checkpointer(path, every)
+        return trained
+
+    if leave_after:
+        with pytest.raises(KeyboardInterrupt):
+            made(Silent(leave_after), 0.0).run()
+    trained = made(seen)
+    trained.resume()
+    trained.run()
+    for run in range(2):
+        rows = torch.cat([batch.rows[run] for batch, _ in trained.loader.epoch(0, TRAIN.batch)])
+        kept, right = torch.where(rows == 0, 0.5, (rows < 30).double()), rows % 3 != 0
+        measures = seen.results[0].measures[run]
+        assert measures["train/kept_net"] == pytest.approx(kept.mean().item())
+        assert measures["train/kept_precision_net"] == pytest.approx((kept[right].sum() / kept.sum()).item())
+        assert measures["train/kept_recall_net"] == pytest.approx(kept[right].mean().item())
+
+
+def test_without_the_truth_no_precision_of_what_is_kept_is_told():
+    seen = Silent()
+    trained = training([FirstHalf()], seeds=(0,), train=replace(TRAIN, epochs=1), observer=seen)
+    trained.loader.parts = {name: part._replace(y_true=None) for name, part in trained.loader.parts.items()}
+    trained.run()
+    assert [name for name in seen.results[0].measures[0] if "kept" in name] == ["train/kept_net"]

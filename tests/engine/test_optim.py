@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from labelnoise.config import Optimiser, Schedule
-from labelnoise.engine.optim import OPTIMISERS, Updater, factor
+from labelnoise.engine.optim import OPTIMISERS, Updater, factor, late_beta1
 
 SETTINGS = {
     "adam": Optimiser("adam", lr=0.1, betas=(0.8, 0.95)),
@@ -94,6 +94,35 @@ def test_linear_is_constant_within_an_epoch():
 
 def test_linear_that_would_start_after_the_end_stays_one():
     assert [factor(Schedule("linear", start=80), epoch, 60) for epoch in (0, 30, 59.5)] == [1.0, 1.0, 1.0]
+
+
+def test_a_late_beta_holds_from_its_start_on():
+    schedule = Schedule("linear", start=80, beta1=0.1)
+    assert [late_beta1(schedule, epoch) for epoch in (0, 79, 80, 199)] == [0, 0, 0.1, 0.1]
+    assert late_beta1(Schedule("linear", start=80), 100) == 0
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw"])
+@pytest.mark.parametrize(("runs", "split"), [(None, False), (4, False), (4, True)], ids=["alone", "packed", "split"])
+def test_steps_with_a_late_beta_equal_plain_torch_whose_groups_are_changed(name, runs, split):
+    settings, start, grads = Optimiser(name, lr=0.1), numbers(4, 3), numbers(6, 4, 3, seed=1)
+    param, expected = start.clone(), start.clone().requires_grad_()
+    updater, optimizer = Updater({"net": {"w": param}}, settings, {}, runs=runs, split=split), plain(settings, expected)
+    for grad, beta1 in zip(grads, (0, 0, 0, 0.1, 0.1, 0), strict=True):
+        updater.step({"w": grad}, 1.0, {}, beta1)
+        optimizer.param_groups[0]["betas"] = (beta1 or 0.9, 0.999)
+        expected.grad = grad.clone()
+        optimizer.step()
+    torch.testing.assert_close(param, expected.detach(), rtol=0, atol=1e-12)
+
+
+def test_a_late_beta_is_nothing_to_sgd():
+    settings, start, grads = Optimiser("sgd", lr=0.1, momentum=0.9), numbers(4, 3), numbers(3, 4, 3, seed=1)
+    param = start.clone()
+    updater = Updater({"net": {"w": param}}, settings, {})
+    for grad in grads:
+        updater.step({"w": grad}, 1.0, {}, 0.1)
+    torch.testing.assert_close(param, stepped(settings, start, grads), rtol=0, atol=1e-12)
 
 
 @every_optimiser

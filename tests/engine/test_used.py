@@ -59,6 +59,13 @@ def test_buffers_of_a_network_that_is_read_are_used():
     }
 
 
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_what_a_transition_by_input_reads_is_used_and_the_second_branch_is_not(executor):
+    lane = entered(executor, "causal_nl").lanes[0]
+    first = ("classifier_a", "generator_a")
+    assert used(lane) == {f"weights|{name}" for name in lane.params if name.split(".")[1] in first}
+
+
 def test_nothing_is_changed_by_looking():
     lane = entered("streams", "distillation").lanes[0]
     before = {name: (param.requires_grad, param.detach().clone()) for name, param in lane.params.items()}

@@ -3,6 +3,8 @@ import torch
 from torch import nn
 from torch.func import vmap
 
+from labelnoise.errors import InputError
+from labelnoise.methods import build
 from labelnoise.methods.ce import CE
 from labelnoise.methods.mixup import Mixup
 from labelnoise.rng import Rng
@@ -73,3 +75,18 @@ def test_gradient_mapped_over_draws_equals_the_loop(spec: DataSpec, labelled) ->
     mapped = vmap(lambda draw: Mixup().objective(nets, batch, Context(draws=draw)).loss)(stacked)
     looped = [Mixup().objective(nets, batch, Context(draws=draw)).loss for draw in draws]
     torch.testing.assert_close(mapped, torch.stack(looped), rtol=1e-12, atol=0)
+
+
+def test_alpha_of_zero_mixes_nothing(spec: DataSpec) -> None:
+    draws = [Mixup(0.0).draws(spec, 6, Rng(seed, dtype=torch.float64)) for seed in range(3)]
+    assert [draw["lam"].item() for draw in draws] == [1.0, 1.0, 1.0]
+    assert draws[0]["lam"].dtype == torch.float64
+
+
+def test_a_negative_alpha_is_refused() -> None:
+    with pytest.raises(InputError, match="alpha must not be negative, but is -1"):
+        Mixup(-1.0)
+
+
+def test_the_official_preset_draws_uniformly() -> None:
+    assert build("mixup", {"preset": "official"}).alpha == 1.0

@@ -2,8 +2,16 @@ import pytest
 import torch
 from torch.func import vmap
 
+from labelnoise import methods
 from labelnoise.losses.cross_entropy import cross_entropy
-from labelnoise.methods.select import disagreement, forget_rate, keep_smallest, weighted_mean
+from labelnoise.methods.select import (
+    disagreement,
+    forget_rate,
+    keep_smallest,
+    largest_kept,
+    self_paced,
+    weighted_mean,
+)
 
 LOGITS_A = [[3, 0, 0], [0, 2, 0], [0, 0, 0.5], [1.2, 1, 0], [0, 0, 4], [2, 0, 0]]
 LOGITS_B = [[1, 0, 0], [0, 3, 0], [0, 0, 2], [0, 2.5, 0], [2, 0, 0], [0, 0, 1]]
@@ -85,6 +93,53 @@ def test_forget_rate_of_a_ramp_of_one_epoch_is_full_from_the_second() -> None:
     assert [forget_rate(0.3, epoch(t), 1).item() for t in range(3)] == [0, 0.3, 0.3]
 
 
+def test_forget_rate_with_an_exponent_ramps_to_the_power_and_jumps_to_the_rate() -> None:
+    rates = [forget_rate(0.45, epoch(t), exponent=2.0).item() for t in (0, 1, 9, 10)]
+    assert rates == pytest.approx([0, 0.0225, 0.2025, 0.45], abs=1e-15)
+
+
+def test_forget_rate_of_the_paper_is_full_after_as_many_epochs_as_the_ramp_has() -> None:
+    rates = [forget_rate(0.45, epoch(t), form="paper").item() for t in (0, 1, 9, 10, 11)]
+    assert rates == pytest.approx([0, 0.045, 0.405, 0.45, 0.45], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "rates"), [(2.0, [0, 0.05, 0.2, 0.45, 0.5]), (0.5, [0, 0.05, 0.0707107, 0.0866025, 0.1])]
+)
+def test_forget_rate_of_the_paper_raises_the_epoch_to_the_exponent(exponent: float, rates: list[float]) -> None:
+    found = [forget_rate(0.5, epoch(t), exponent=exponent, form="paper").item() for t in range(5)]
+    assert found == pytest.approx(rates, abs=1e-7)
+
+
+@pytest.mark.parametrize("form", ["linspace", "paper"])
+def test_forget_rate_without_a_ramp_is_full_at_once(form) -> None:
+    assert [forget_rate(0.3, epoch(t), 0, form=form).item() for t in (1, 2)] == [0.3, 0.3]
+
+
+def test_forget_rate_mapped_over_rates_equals_the_loop() -> None:
+    rates = torch.linspace(0, 1, 5, dtype=torch.float64)
+    mapped = vmap(lambda rate: forget_rate(rate, epoch(3), exponent=0.5))(rates)
+    looped = [forget_rate(rate, epoch(3), exponent=0.5).item() for rate in rates.tolist()]
+    assert mapped.tolist() == pytest.approx(looped, rel=1e-14)
+
+
+def test_self_paced_weights_are_one_up_to_the_level() -> None:
+    losses = torch.tensor([0.2, 0.5, 0.7], requires_grad=True)
+    assert self_paced(losses, 0.5).tolist() == [1, 1, 0]
+    assert not self_paced(losses, 0.5).requires_grad
+
+
+def test_largest_kept_is_the_level_at_which_self_paced_weights_are_the_smallest_losses() -> None:
+    losses = torch.rand(20, generator=torch.Generator().manual_seed(0))
+    for rate in (0.0, 0.3, 0.95):
+        assert torch.equal(self_paced(losses, largest_kept(losses, rate)), keep_smallest(losses, rate))
+
+
+def test_the_rules_are_public() -> None:
+    for rule in (disagreement, forget_rate, keep_smallest, self_paced, weighted_mean):
+        assert getattr(methods, rule.__name__) is rule
+
+
 def test_disagreement_is_where_predictions_differ() -> None:
     assert places(disagreement(A, B)) == {3, 4, 5}
 
@@ -105,3 +160,9 @@ def test_weighted_mean_of_nothing_is_zero_with_zero_gradient() -> None:
 def test_weighted_mean_of_everything_is_the_mean() -> None:
     losses = torch.rand(7, dtype=torch.float64)
     torch.testing.assert_close(weighted_mean(losses, torch.ones(7)), losses.mean(), rtol=1e-14, atol=0)
+
+
+def test_weighted_mean_with_a_floor_divides_by_no_less() -> None:
+    losses, some = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([0.0, 1.0, 0.0, 0.0])
+    assert weighted_mean(losses, some, floor=0.5).item() == 1.0  # 2 over half of four
+    assert weighted_mean(losses, some, floor=0.1).item() == 2.0  # one example is more than a tenth

@@ -2,12 +2,14 @@ import pytest
 import torch
 from torch.func import functional_call, vmap
 
-from labelnoise.config import Optimiser
+from labelnoise.config import Optimiser, Schedule
 from labelnoise.errors import InputError
-from labelnoise.methods.base import METHODS
+from labelnoise.methods import build
 from labelnoise.methods.ce import CE
-from labelnoise.methods.t_revision import Reweight, TRevision
-from labelnoise.transition.revision import Revision
+from labelnoise.methods.reweight import Reweight
+from labelnoise.methods.t_revision import TRevision
+from labelnoise.testing import CHECKS
+from labelnoise.transition.revision import Project, Revision
 from labelnoise.types import Context, DataSpec, Snapshot
 
 LOGITS = [[1.0, 0.5, -0.5]]
@@ -16,8 +18,8 @@ DELTA = torch.tensor([[-0.05, 0.05, 0.0], [0.02, -0.02, 0.0], [0.0, 0.01, -0.01]
 CTX = Context(aux={"T": T})
 
 
-def revision(delta: torch.Tensor | None = None) -> Revision:
-    module = Revision(3).double()
+def revision(delta: torch.Tensor | None = None, project: Project = "abs_row") -> Revision:
+    module = Revision(3, project).double()
     if delta is not None:
         module.delta.data.copy_(delta)
     return module
@@ -108,8 +110,69 @@ def test_networks_are_classifier_and_correction(spec: DataSpec) -> None:
     assert torch.equal(nets["revision"].delta, torch.zeros(3, 3))
 
 
-def test_reweight_is_a_stage_and_no_method_of_its_own() -> None:
-    assert Reweight not in [METHODS.get(name) for name in METHODS]
+def test_gradient_in_the_correction_without_projection_is_the_published_one(table, labelled) -> None:
+    nets = {"net": table(LOGITS), "revision": revision(project="none")}
+    TRevision(project="none").objective(nets, labelled([1]), CTX).loss.backward()
+    expected = torch.zeros(3, 3)
+    expected[:, 1] = torch.tensor([-1.337748, -0.811385, -0.298492])
+    torch.testing.assert_close(nets["revision"].delta.grad.float(), expected, rtol=0, atol=1e-6)
+
+
+def test_cumulative_correction_counts_once_more_for_each_example(table, labelled) -> None:
+    nets = {"net": table(LOGITS * 2), "revision": revision(DELTA, "none")}
+    method = TRevision(project="none", cumulative=True)
+    assert method.objective(nets, labelled([1, 1]), CTX).loss.item() == pytest.approx(
+        (0.895739 + 0.850141) / 2, abs=1e-6
+    )
+
+
+def test_without_projection_the_correction_is_added_once_for_all(table, labelled) -> None:
+    nets = {"net": table(LOGITS * 2), "revision": revision(DELTA, "none")}
+    loss = TRevision(project="none").objective(nets, labelled([1, 1]), CTX).loss
+    assert loss.item() == pytest.approx(0.895739, abs=1e-6)
+
+
+def test_the_official_preset_has_the_slow_cumulative_correction_and_sgd_before() -> None:
+    method = build("t_revision", {"preset": "official"})
+    first, second, third = method.stages()
+    assert [stage.share for stage in (first, second, third)] == pytest.approx([20 / 420, 200 / 420, 200 / 420])
+    assert method.groups() == {"revision": {"lr": 5e-7}}
+    assert (method.project, method.cumulative) == ("none", True)
+    assert first.optimiser == Optimiser("sgd", lr=0.01, weight_decay=1e-4)
+    assert second.optimiser == Optimiser("sgd", lr=0.01, momentum=0.9, weight_decay=1e-4)
+    assert second.schedule == Schedule("step", (40, 80), 0.1)
+    assert third.optimiser == Optimiser("adam", lr=5e-7, weight_decay=1e-4)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_official_preset_keeps_the_contract(check: str) -> None:
+    CHECKS[check](build("t_revision", {"preset": "official"}))
+
+
+def test_rows_are_examined_for_their_weights(table, labelled) -> None:
+    nets = {"net": table(LOGITS), "revision": revision()}
+    assert TRevision().examine(nets, labelled([1]), CTX)["weight"].item() == pytest.approx(0.857242, abs=1e-6)
+
+
+def test_validation_without_projection_is_a_distribution(table) -> None:
+    nets = {"net": table(LOGITS), "revision": revision(DELTA.abs(), "none")}
+    probs = TRevision(project="none").noisy_log_probs(nets, torch.zeros(1, 4), CTX).exp()
+    unscaled = nets["net"].logits.softmax(-1) @ (T + DELTA.abs())
+    torch.testing.assert_close(probs, unscaled / unscaled.sum())
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"project": "simplex"}, "project must be abs_row or none, not 'simplex'"),
+        ({"cumulative": True}, "cumulative has no effect here, only with project=none"),
+        ({"optimiser": "adam"}, "optimiser must be run or official, not 'adam'"),
+        ({"quantile": 2.0}, "quantile must be above 0 and at most 1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        build("t_revision", settings)
 
 
 def test_gradient_mapped_over_corrections_equals_the_loop(table, labelled) -> None:

@@ -13,6 +13,7 @@ from labelnoise.results.model import Model, Prediction, join_models, write_csv
 from labelnoise.results.select import NoisyValidation
 from labelnoise.sweep.compare import run_job
 from labelnoise.sweep.run import Display, prepare
+from labelnoise.types import Context
 
 JOB = Job(
     data=Data("clouds"),
@@ -52,7 +53,8 @@ def raw_inputs(monkeypatch):
 
 @pytest.mark.parametrize("executor", ["streams", "packed"])
 @pytest.mark.parametrize(
-    "method", ["ce", "co_teaching", "distillation", "forward", "heteroscedastic", "logistic_normal", "t_revision"]
+    "method",
+    ["ce", "causal_nl", "co_teaching", "distillation", "forward", "heteroscedastic", "logistic_normal", "t_revision"],
 )
 def test_each_member_of_a_loaded_model_predicts_what_its_selected_epoch_did(tmp_path, method, executor):
     outcome = trained(tmp_path, method, executor=executor)
@@ -119,6 +121,29 @@ def test_a_model_predicts_the_mean_of_its_members(tmp_path, raw_inputs):
     one, two = (lane.log_probs(x).exp().numpy() for lane in model._lanes)
     np.testing.assert_allclose(model.predict(x).probs, (one + two) / 2, rtol=1e-6)
     assert np.abs(one - two).max() > 1e-3
+
+
+def test_a_model_of_causal_nl_tells_the_transition_of_new_rows_as_the_mean_of_its_members(tmp_path, raw_inputs):
+    outcome = trained(tmp_path, "causal_nl")
+    (path,) = outcome.store.folder.glob("causal_nl-*/model.safetensors")
+    model, x = Model.load(path), torch.linspace(-2, 2, 12).reshape(4, 3)
+    found = model.transition(x)
+    assert found.shape == (4, 3, 3)
+    np.testing.assert_allclose(found.sum(-1), 1, rtol=1e-6)
+    one, two = (
+        lane.current[0].instance_transition(lane.module.networks, x, Context()).detach() for lane in model._lanes
+    )
+    np.testing.assert_allclose(found, (one + two) / 2, rtol=1e-5)
+    assert (one - two).abs().max() > 1e-3
+    kept, _ = checkpoint.load(path.with_name("details.safetensors"), "")
+    assert kept["shown_T"].shape == (2, 16, 3, 3)
+
+
+def test_a_model_without_a_transition_by_input_says_so(tmp_path, raw_inputs):
+    outcome = trained(tmp_path, "ce")
+    (path,) = outcome.store.folder.glob("ce-*/model.safetensors")
+    with pytest.raises(InputError, match="method 'ce' does not learn how noise depends on x; choose one that does"):
+        Model.load(path).transition(torch.eye(3))
 
 
 def test_models_of_one_method_are_joined_and_others_left_out(tmp_path, raw_inputs):

@@ -1,7 +1,7 @@
 import pytest
 
 from labelnoise.results.record import Record
-from labelnoise.results.select import SELECTIONS, Last, NoisyValidation, Oracle, accuracy_on_test
+from labelnoise.results.select import SELECTIONS, Last, NoisyValidation, Oracle, accuracy_on_test, last_ten
 
 
 def history(*rows):
@@ -31,6 +31,11 @@ def test_the_oracle_takes_the_best_on_test_of_the_last_stage():
 
 def test_the_oracle_takes_the_earliest_of_equals():
     assert Oracle().pick(history(("train", 0.1, 0.5), ("train", 0.2, 0.7), ("train", 0.3, 0.7))).epoch == 1
+
+
+@pytest.mark.parametrize(("epochs", "expected"), [(20, 15.5), (4, 2.5)])
+def test_the_mean_of_the_last_ten_epochs_takes_what_there_are(epochs, expected):
+    assert last_ten(history(*(("train", 0.1, epoch + 1) for epoch in range(epochs)))[::-1]) == expected
 
 
 @pytest.mark.parametrize("rule", SELECTIONS, ids=lambda rule: rule.name)

@@ -195,16 +195,17 @@ def _has_convolutions(net: nn.Module) -> bool:
 def _named(terms: Terms) -> Tensors:
     # the tensors of a step's terms by name
     named = {"loss": terms.loss} | {f"logs|{name}": value for name, value in terms.logs.items()}
-    return named | {f"memory|{name}": value for name, value in terms.memory.items()}
+    named |= {f"memory|{name}": value for name, value in terms.memory.items()}
+    return named | {f"kept|{name}": value for name, value in terms.kept.items()}
 
 
 def _terms(named: Tensors) -> Terms:
-    kept: dict[str, Tensors] = {"logs": {}, "memory": {}}
+    found: dict[str, Tensors] = {"logs": {}, "memory": {}, "kept": {}}
     for name, value in named.items():
         if name != "loss":
             kind, _, key = name.partition("|")
-            kept[kind][key] = value
-    return Terms(named["loss"], kept["logs"], kept["memory"])
+            found[kind][key] = value
+    return Terms(named["loss"], **found)
 
 
 def _of_run(tree: tuple[Batch, tuple[Batch, ...], Tensors], r: int) -> tuple[Batch, tuple[Batch, ...], Tensors]:

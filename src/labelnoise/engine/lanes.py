@@ -78,14 +78,16 @@ class Lane(ABC):
         losses: list[Tensor] = []
         logs: Tensors = {}
         written: Tensors = {}
+        kept: Tensors = {}
         for update, updater in self.updaters.items():
             terms = self.terms(batch, peers, memory | written, clock, update)
-            updater.step(self._grads(terms.loss.sum(), update), clock.scale, terms.active)
+            updater.step(self._grads(terms.loss.sum(), update), clock.scale, terms.active, clock.beta1)
             losses.append(terms.loss.detach())
             logs |= {name: value.detach() for name, value in terms.logs.items()}
             written |= {name: value.detach() for name, value in terms.memory.items()}
+            kept |= {name: value.detach() for name, value in terms.kept.items()}
         follow(self._weights(), self.current[0].averages())
-        return Terms(torch.stack(losses).sum(0), logs, written)
+        return Terms(torch.stack(losses).sum(0), logs, written, kept=kept)
 
     def terms(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock, update: str = "") -> Terms:
         """The objective alone, in training mode; its random numbers are those of the clock."""

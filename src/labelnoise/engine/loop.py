@@ -14,8 +14,9 @@ from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import evaluate, training_probs
 from labelnoise.engine.executors import Executor
 from labelnoise.engine.interrupt import Interrupt
+from labelnoise.engine.kept import compared, of_step
 from labelnoise.engine.observer import EpochResult, Observer
-from labelnoise.engine.optim import factor
+from labelnoise.engine.optim import factor, late_beta1
 from labelnoise.engine.phases import Phase, phases
 from labelnoise.engine.step import Clock, Tensors
 from labelnoise.errors import InputError
@@ -136,7 +137,7 @@ class Training:
             terms = self.executor.step(batch, peers, self.rows(batch), self.clock(phase, step, steps))
             for name, rows in terms.memory.items():
                 self.memory[name][self._runs, batch.rows] = rows.to(self.memory[name].dtype)
-            self._note(terms, step)
+            self._note(terms, batch, step)
             self.position = Position(phase.number, epoch, step + 1)
             self._pause()
             self.observer.stepped(epoch, step, steps)
@@ -144,7 +145,8 @@ class Training:
 
     def _finish_epoch(self, phase: Phase, steps: int) -> None:
         epoch = self.position.epoch
-        measures = {f"train/{name}": total / steps for name, total in self.meter.items()}
+        means = {name: total / steps for name, total in self.meter.items()}
+        measures = {f"train/{name}": value for name, value in compared(means).items()}
         judged = partial(self.observer.judged, epoch)
         measures |= evaluate(self.executor, self.loader, self._pause, judged)
         self._mark(measures["train/nll_given"].isnan(), steps - 1)  # the last update may have been the fatal one
@@ -186,18 +188,15 @@ class Training:
         """Where a step of the present epoch stands."""
         epoch, epochs = self.position.epoch - phase.first, phase.end - phase.first
         here = epoch + step / steps
+        schedule = phase.stage.schedule or self.train.schedule
         progress, now, end = (self._number(time) for time in (here / epochs, epoch, epochs))
-        return Clock(
-            self.position.epoch,
-            step,
-            progress,
-            now,
-            end,
-            factor(phase.stage.schedule or self.train.schedule, here, epochs),
-        )
+        scale, beta1 = factor(schedule, here, epochs), late_beta1(schedule, epoch)
+        return Clock(self.position.epoch, step, progress, now, end, scale, beta1)
 
-    def _note(self, terms: Terms, step: int) -> None:
-        for name, value in {"loss": terms.loss, **terms.logs}.items():
+    def _note(self, terms: Terms, batch: Batch, step: int) -> None:
+        y_true = self.loader.parts["train"].y_true
+        right = batch.y == y_true.gather(1, batch.rows) if terms.kept and y_true is not None else None
+        for name, value in {"loss": terms.loss, **terms.logs, **of_step(terms.kept, right)}.items():
             self.meter[name] = self.meter[name] + value if name in self.meter else value.clone()
         self._mark(~terms.loss.isfinite(), step)
 

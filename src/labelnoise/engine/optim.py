@@ -28,6 +28,11 @@ def factor(schedule: Schedule, epoch: float, epochs: int) -> float:
     return 1.0
 
 
+def late_beta1(schedule: Schedule, epoch: float) -> float:
+    """Adam's first beta at an epoch of a stage, where the schedule changes it; 0 where it does not."""
+    return schedule.beta1 if epoch >= schedule.start else 0.0
+
+
 def make(settings: Optimiser, groups: Sequence[Mapping[str, Any]]) -> torch.optim.Optimizer:
     """The torch optimiser; fused, since one pass over stacked weights is what makes packing pay on a CPU."""
     on_cpu = all(param.device.type == "cpu" for group in groups for param in group["params"])
@@ -74,10 +79,16 @@ class Updater:
         ]
         self.optimizer = make(settings, groups)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        self.betas = settings.betas
         self._prepare()
 
-    def step(self, grads: Mapping[str, Tensor | None], scale: float, active: Mapping[str, Tensor]) -> None:
-        """One step with the learning rates times `scale`; `active` holds 0 or 1 per network (and run)."""
+    def step(
+        self, grads: Mapping[str, Tensor | None], scale: float, active: Mapping[str, Tensor], beta1: float = 0.0
+    ) -> None:
+        """One step with the learning rates times `scale`; `active` holds 0 or 1 per network (and run).
+
+        Adam's first beta is `beta1`, or its own where that is 0.
+        """
         if active and self.runs and not self.split:
             raise ValueError("a method that returns `active` must declare `skips`")
         for name, leaves in self._named().items():
@@ -86,6 +97,7 @@ class Updater:
             for leaf, piece in zip(leaves, pieces, strict=True):
                 leaf.grad = None if piece is None else _laid_out_like(leaf, piece)
         self._scale(scale)
+        self._lower(beta1)
         kept = self._copies(active)
         self.optimizer.step()
         for tensor, before, flag in kept:
@@ -123,6 +135,11 @@ class Updater:
     def _scale(self, scale: float) -> None:
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * scale
+
+    def _lower(self, beta1: float) -> None:
+        for group in self.optimizer.param_groups:
+            if "betas" in group:
+                group["betas"] = (beta1 or self.betas[0], self.betas[1])
 
     def _prepare(self) -> None:
         # torch makes its state on the first step; made now and set to zero it is the same, and can be kept or loaded

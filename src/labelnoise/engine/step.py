@@ -20,6 +20,7 @@ class Clock(NamedTuple):
     stage_epoch: Tensor
     stage_epochs: Tensor
     scale: float  # of the learning rate
+    beta1: float = 0.0  # of Adam; 0: its own
 
 
 class Given(NamedTuple):

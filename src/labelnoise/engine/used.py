@@ -5,12 +5,13 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from labelnoise.engine.instance import instance_transition, learns_transition
 from labelnoise.engine.lanes import Lane
 from labelnoise.engine.step import owner, prediction
 
 
 def used(lane: Lane) -> set[str]:
-    """Names, as in `Lane.state`, of the weights and estimates that predictions of true or given labels read.
+    """Names, as in `Lane.state`, of the weights and estimates that predictions of true or given labels, or T(x), read.
 
     Found by following a prediction back, so that no method has to say. Of a network that is read in part, such as one
     with a second head for the training alone, all buffers count.
@@ -26,6 +27,8 @@ def used(lane: Lane) -> set[str]:
         leaves |= {f"aux|{name}": value for name, value in aux.items() if value.requires_grad}
         draws = lane.draws(1, "predict")
         outputs = [lane.map(partial(prediction, noisy=noisy), x, draws, aux).sum() for noisy in (False, True)]
+        if learns_transition(lane):
+            outputs.append(lane.map(instance_transition, x, aux).sum())
         slopes = torch.autograd.grad(sum(outputs), list(leaves.values()), allow_unused=True)
     finally:
         for name, param in lane.params.items():

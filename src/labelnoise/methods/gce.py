@@ -53,7 +53,7 @@ class GCE(Method):
             return Terms(loss.mean())
         kept = ctx.aux["kept"][batch.rows]
         limit = (1 - self.truncation**self.q) / self.q
-        return Terms((kept * (loss - limit)).mean(), logs={"kept": kept.mean()})
+        return Terms((kept * (loss - limit)).mean(), kept={"net": kept})
 
     def _kept(self, snapshot: Snapshot) -> Mapping[str, Tensor]:
         likely = picked(snapshot.probs, snapshot.labels) > self.truncation

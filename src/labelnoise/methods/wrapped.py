@@ -65,7 +65,8 @@ class Wrapped(Method):
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """The method's."""
         terms = self.inner.objective(self._inside(nets), batch, self._context(ctx))
-        return terms._replace(memory=self._outside(terms.memory), active=self._outside(terms.active))
+        memory, active, kept = (self._outside(each) for each in (terms.memory, terms.active, terms.kept))
+        return terms._replace(memory=memory, active=active, kept=kept)
 
     def log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
         """The method's."""

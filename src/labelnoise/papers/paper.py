@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labelnoise.config import Named, Value
-from labelnoise.configure import read_yaml
+from labelnoise.configure import merge, read_yaml
 from labelnoise.errors import InputError
 from labelnoise.registry import nearest
 
@@ -25,8 +25,8 @@ class Cell(NamedTuple):
     noise: str
     method: str  # as the paper calls it
     mean: float
-    std: float
-    best: bool  # not significantly worse than the best of its column
+    std: float | None  # None of a single run
+    best: bool  # printed in bold
 
 
 @dataclass(frozen=True)
@@ -46,20 +46,30 @@ class Paper:
         if table not in self.tables:
             raise InputError(f"paper {self.folder.name!r} has no {table!r}; {nearest(table, self.tables)}")
         return [
-            Cell(row["data"], row["noise"], row["method"], float(row["mean"]), float(row["std"]), row["best"] == "1")
+            Cell(
+                data=row["data"],
+                noise=row["noise"],
+                method=row["method"],
+                mean=float(row["mean"]),
+                std=float(row["std"]) if row["std"] else None,
+                best=row["best"] == "1",
+            )
             for row in _rows(self.folder / f"{table}.csv")
         ]
 
-    def recipe(self, data: str) -> dict[str, Any]:
-        """How the paper trains on these data, whatever the method: network, training, split and seeds."""
+    def recipe(self, data: str, label: str) -> dict[str, Any]:
+        """How the paper trains a method on these data: network, training, split and seeds."""
+        self._named(label)
         found = self._of(data, self.facts["recipes"])
-        shown = {key: value for key, value in found.items() if key not in ("for", "methods")}
-        return {"data": data, **shown, "seeds": self.facts["protocol"]["seeds"]}
+        shown = {key: value for key, value in found.items() if key not in ("for", "settings", "nets")}
+        own = [{"train": each["train"]} for each in self.facts.get("training", []) if label in each["methods"]]
+        net = {"net": found["nets"][label]} if label in found.get("nets", {}) else {}
+        return {"data": data, **merge(*own, shown, net), "seeds": self.facts["protocol"]["seeds"]}
 
     def method(self, label: str, data: str, noise: str) -> Named:
         """A method by the paper's name for it, with the hyper-parameters that its authors chose here."""
         named = self._named(label)
-        own = self._of(data, self.facts["recipes"]).get("methods", {}).get(label, {})
+        own = self._of(data, self.facts["recipes"]).get("settings", {}).get(label, {})
         return Named(named.name, {**named.settings, **own, **self._chosen(label, data, noise)})
 
     def grid(self, label: str, data: str) -> dict[str, tuple[Value, ...]]:
@@ -73,9 +83,10 @@ class Paper:
     def settings(self, data: str, noise: str, methods: Sequence[str]) -> dict[str, Any]:
         """A comparison by the paper's recipe, as a tree of settings."""
         chosen = [self.method(label, data, noise) for label in methods]
-        if len({each.name for each in chosen}) < len(chosen):
-            raise InputError(f"{', '.join(methods)}: variants of one method need comparisons of their own")
-        return {**self.recipe(data), "noise": noise, "methods": {each.name: dict(each.settings) for each in chosen}}
+        recipe, *others = [self.recipe(data, label) for label in methods]
+        if len({each.name for each in chosen}) < len(chosen) or any(other != recipe for other in others):
+            raise InputError(f"{', '.join(methods)}: variants, or trained differently, need comparisons of their own")
+        return {**recipe, "noise": noise, "methods": {each.name: dict(each.settings) for each in chosen}}
 
     def _named(self, label: str) -> Named:
         known = self.facts["methods"]
@@ -91,7 +102,8 @@ class Paper:
 
     def _chosen(self, label: str, data: str, noise: str) -> dict[str, float]:
         label = self.facts["methods"][label].get("chosen", label)
-        rows = [row for row in _rows(self.folder / "chosen.csv") if (row["method"], row["data"]) == (label, data)]
+        searched = _rows(self.folder / "chosen.csv") if self.facts["grids"] else []
+        rows = [row for row in searched if (row["method"], row["data"]) == (label, data)]
         by_noise = {row["noise"]: row["settings"].split() for row in rows}
         if by_noise and noise not in by_noise:
             raise InputError(f"nothing was chosen for {label} on {data} under {noise!r}; {nearest(noise, by_noise)}")

@@ -21,6 +21,7 @@ from labelnoise.data.own import read_inputs
 from labelnoise.engine import checkpoint
 from labelnoise.engine.evaluate import ROWS
 from labelnoise.engine.executors import Executor
+from labelnoise.engine.instance import learns_transition, transition
 from labelnoise.engine.lanes import Alone
 from labelnoise.engine.used import used
 from labelnoise.errors import InputError
@@ -116,9 +117,22 @@ class Model:
         probs = torch.cat([self._probs(rows) for rows in torch.split(inputs.x, ROWS)])
         return Prediction(inputs.ids, self.classes, probs.numpy(), inputs.notes)
 
+    def transition(self, source: Any) -> NDArray[np.float32]:
+        """P(given | true = i, x) in row i for each new row, (N, K, K), where the method learns it: mean of members."""
+        if not all(map(learns_transition, self._lanes)):
+            learnt = "choose one that does, such as causal_nl"
+            raise InputError(f"method {self.config.method.name!r} does not learn how noise depends on x; {learnt}")
+        rows = read_inputs(source, self.facts["encoding"], self.config.data).x
+        x = [self._served(some) for some in torch.split(rows, max(1, ROWS // len(self.classes)))]
+        found = [torch.stack([transition(lane, some) for lane in self._lanes]).mean(0) for some in x]
+        return torch.cat(found).numpy()
+
     def _probs(self, rows: Tensor) -> Tensor:
-        x = augment.normalise(augment.to_float(rows), self.config.train.augment)
+        x = self._served(rows)
         return torch.stack([lane.log_probs(x).exp() for lane in self._lanes]).mean(0)
+
+    def _served(self, rows: Tensor) -> Tensor:
+        return augment.normalise(augment.to_float(rows), self.config.train.augment)
 
     def _lane(self, config: RunConfig, weights: Mapping[str, Tensor]) -> Alone:
         method, shape = build(config.method.name, config.method.settings), tuple(self.facts["shape"])

@@ -1,6 +1,7 @@
 """Which epoch speaks for a run: selection rules as objects, apart from training."""
 
 from collections.abc import Sequence
+from statistics import mean
 from typing import Protocol
 
 from labelnoise.results.record import Record
@@ -11,6 +12,12 @@ TEST = ("test/accuracy_true", "test/accuracy_given")  # the first that was measu
 def accuracy_on_test(record: Record) -> float:
     """Accuracy on the test part: against true labels where they are known, else against given ones."""
     return next(record.measures[name] for name in TEST if name in record.measures)
+
+
+def last_ten(history: Sequence[Record]) -> float:
+    """Mean accuracy on the test part over the last ten epochs, or what there are: what co-teaching's papers report."""
+    latest = sorted(history, key=lambda record: record.epoch)[-10:]
+    return mean(accuracy_on_test(record) for record in latest)
 
 
 class Selection(Protocol):

@@ -23,6 +23,7 @@ from labelnoise.engine.evaluate import details
 from labelnoise.engine.examine import examined
 from labelnoise.engine.executors import EXECUTORS, Executor, choose, is_small
 from labelnoise.engine.features import line, projection
+from labelnoise.engine.instance import shown
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.loop import Training
 from labelnoise.engine.observer import EpochResult
@@ -164,6 +165,7 @@ def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) 
     found |= details(training.executor, training.loader, training.spec.classes, training.interrupt.check)
     found |= plane(training.executor, training.loader, training.spec, training.interrupt.check)
     found |= examined(training.executor, training.loader, training.interrupt.check)
+    found |= shown(training.executor, training.loader)
     found |= projection(training.executor, training.loader, training.spec, training.interrupt.check)
     checkpoint.save(journal.details, found, {})
     scores = training.best_score.tolist()

@@ -1,0 +1,52 @@
+import pytest
+
+from labelnoise import configure
+from labelnoise.config import Job
+from labelnoise.methods import build
+from labelnoise.papers import paper
+
+PAPER = paper("causal_nl")
+NOISE = "instance:0.2"
+CELLS = [cell for table in PAPER.tables for cell in PAPER.published(table)]
+
+
+def test_the_tables_have_all_their_cells() -> None:
+    found = {table: len(PAPER.published(table)) for table in PAPER.tables}
+    assert found == {"table1": 45, "table2": 45, "table3": 45, "table4": 45, "table5": 8}
+
+
+def test_what_is_printed_in_bold_is_the_best_of_its_column() -> None:
+    for data, noise in {(cell.data, cell.noise) for cell in CELLS}:
+        column = [cell for cell in CELLS if (cell.data, cell.noise) == (data, noise)]
+        best = max(column, key=lambda cell: cell.mean)
+        assert [cell for cell in column if cell.best] == [best]
+
+
+def test_single_runs_have_no_spread() -> None:
+    assert {cell.std for cell in PAPER.published("table5")} == {None}
+
+
+@pytest.mark.parametrize("label", PAPER.facts["methods"])
+def test_every_method_can_be_trained_on_every_data_set(label) -> None:
+    for data, noise in {("moon", "instance:0.45")} | {(cell.data, cell.noise) for cell in CELLS}:
+        named = PAPER.method(label, data, noise)
+        build(named.name, named.settings)
+        job = configure.build(Job, PAPER.settings(data, noise, [label]))
+        assert job.methods[0].name == named.name
+
+
+def test_methods_are_trained_by_their_own_recipes() -> None:
+    found = {
+        label: configure.build(Job, PAPER.settings("cifar10", "instance:0.2", [label])) for label in ("CE", "Mixup")
+    }
+    assert [(job.train.epochs, job.train.optimiser.lr) for job in found.values()] == [(100, 0.01), (200, 0.1)]
+    teaching = configure.build(
+        Job, PAPER.settings("cifar10", "instance:0.2", ["Co-teaching", "MentorNet", "Decoupling"])
+    )
+    assert (teaching.train.epochs, teaching.train.schedule.start, teaching.train.schedule.beta1) == (200, 80, 0.1)
+
+
+def test_on_moon_causal_nl_has_a_classifier_of_its_own() -> None:
+    nets = [PAPER.recipe("moon", label)["net"]["name"] for label in ("CE", "CausalNL")]
+    assert nets == ["mlp", "mlp_moon"]
+    assert PAPER.method("CausalNL", "moon", "instance:0.45").settings == {"preset": "paper", "latent": 1}
