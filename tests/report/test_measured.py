@@ -9,10 +9,12 @@ from labelnoise.config import digest
 from labelnoise.engine import checkpoint
 from labelnoise.metrics.separator import separator
 from labelnoise.report.measured import (
+    history,
     lines,
     margins,
     measured_once,
     number,
+    percents,
     projections,
     residuals,
     sensitivities,
@@ -74,6 +76,26 @@ def test_a_detail_is_that_of_every_run_that_has_it(fabricate):
     first, _ = rows(folder(fabricate, lambda runs: {"new": torch.arange(runs)}))
     assert [float(each) for each in measured_once(first, "new")] == [0, 1, 2]
     assert measured_once(first, "nothing") == []
+
+
+def test_a_history_is_cut_to_what_all_runs_have(fabricate):
+    epochs = [{"validation/score": 0.5, "test/accuracy_true": 0.5, "own": float(n)} for n in range(3)]
+    store = fabricate([named("ce")], seeds=2, classes=NAMES, histories={("ce", 0): epochs, ("ce", 1): epochs[1:]})
+    np.testing.assert_array_equal(history(rows(store)[0], "own"), [[0, 1], [1, 2]])
+    assert np.isnan(history(rows(store)[0], "nothing")).all()
+
+
+@pytest.mark.parametrize(
+    ("T", "cells"),
+    [
+        (np.array([[0.905, 0.095], [np.nan, 1]]), [["90.5", "9.5"], ["", "100.0"]]),
+        (np.eye(6), [["100" if i == j else "0" for j in range(6)] for i in range(6)]),
+        (np.eye(13), None),
+    ],
+    ids=["small", "of whole numbers", "too large"],
+)
+def test_cells_say_what_has_room_in_them(T, cells):
+    assert percents(T) == cells
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ says of hyper-parameters.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import mean, stdev
 from typing import Any
 
@@ -17,7 +17,7 @@ from labelnoise.methods import METHODS
 from labelnoise.methods.base import hyper_fields
 from labelnoise.metrics.separator import Separator
 from labelnoise.report.canvas import Floats
-from labelnoise.report.figures import sign
+from labelnoise.report.figures import MOST_NUMBERS, sign
 from labelnoise.report.logistic_normal_figures import Tried, accuracy_curves, accuracy_map
 from labelnoise.report.paper_figures import Cloud, black_sign, densities, projection, separators
 from labelnoise.report.summary import Row, Trial, informed
@@ -34,7 +34,7 @@ RESIDUALS = {  # details of single training rows, as logarithms to the base of t
     "examined_weighted": ("rᵀΣ⁻¹r", "with it"),
 }
 ROWS = ("rightly labelled rows", "wrongly labelled rows")
-BINS = 50  # of residuals
+BINS = 50  # of numbers of single rows
 TRIED = {"last": "after the last epoch", "selected": "at the epoch that noisy validation has chosen"}
 CLOUD = ("points", "given", "wrong")  # what a picture of points is made of
 
@@ -42,6 +42,34 @@ CLOUD = ("points", "given", "wrong")  # what a picture of points is made of
 def measured_once(row: Row, name: str) -> list[Floats]:
     """A detail of every finished run that has it."""
     return [run.details[name].double().numpy() for run in row.finished if name in run.details]
+
+
+def history(row: Row, measure: str) -> Floats:
+    """A measure by epoch, (runs, epochs), cut to what all runs have."""
+    values = [[record.measures.get(measure, np.nan) for record in run.records] for run in row.finished]
+    shortest = min(map(len, values))
+    return np.array([each[:shortest] for each in values], dtype=np.float64)
+
+
+def examined(row: Row, names: Collection[str]) -> list[Run]:
+    """The runs that have these numbers of single training rows, of which some are known to be labelled wrongly."""
+    wanted = {*names, "examined_wrong"}
+    return [run for run in row.finished if wanted <= run.details.keys() and run.details["examined_wrong"].any()]
+
+
+def counted(run: Run, name: str, span: tuple[float, float], *, wrong: bool) -> Floats:
+    """A histogram of such numbers over rows that are labelled rightly, or wrongly; the outermost are at the ends."""
+    values = run.details[name].double().numpy()[run.details["examined_wrong"].numpy() == wrong]
+    inside = values[~np.isnan(values)].clip(*span)
+    return np.histogram(inside, BINS, span)[0].astype(np.float64)
+
+
+def percents(T: Floats) -> list[list[str]] | None:
+    """What the cells of a transition matrix say, if it is small enough to say it."""
+    if len(T) > MOST_NUMBERS:
+        return None
+    digits = 1 if len(T) <= 5 else 0
+    return [["" if np.isnan(share) else f"{100 * share:.{digits}f}" for share in row] for row in T]
 
 
 def number(values: Sequence[float]) -> str:
@@ -64,13 +92,13 @@ def margins(rows: Sequence[Row], classes: int) -> dict[str, Any]:
 
 def residuals(rows: Sequence[Row]) -> dict[str, Any]:
     """Densities of residuals before and after the learnt covariance, for methods that have one, and their key."""
-    found = {(place, row.label): list(filter(_examined, row.finished)) for place, row in enumerate(rows)}
+    found = {(place, row.label): examined(row, RESIDUALS) for place, row in enumerate(rows)}
     runs = [run for some in found.values() for run in some]
     panels = []
     span = _decades([run.details[name].double().numpy() for run in runs for name in RESIDUALS])
     for (place, label), some in found.items():
         for name, (what, when) in RESIDUALS.items() if some else ():
-            drawn = [np.stack([_counted(run, name, span, wrong=wrong) for run in some]) for wrong in (False, True)]
+            drawn = [np.stack([counted(run, name, span, wrong=wrong) for run in some]) for wrong in (False, True)]
             caption = f"{label}: {what}, {when}"
             svg = densities(f"{name}{place}", f"Density of {caption}", drawn, span, what, decades=True)
             panels.append(Panel(svg, caption))
@@ -146,23 +174,12 @@ def told(rows: Sequence[Row]) -> list[tuple[str, dict[str, list[str]]]]:
     ]
 
 
-def _examined(run: Run) -> bool:
-    found = run.details
-    return found.keys() >= {*RESIDUALS, "examined_wrong"} and bool(found["examined_wrong"].any())
-
-
 def _decades(values: Sequence[Floats]) -> tuple[float, float]:
     # whole powers of ten that hold all but the outermost values
     every = np.concatenate([each.ravel() for each in values]) if values else np.zeros(1)
     every = every[np.isfinite(every)]
     low, high = np.percentile(every, [0.5, 99.5]) if len(every) else (0.0, 1.0)
     return math.floor(low), max(math.ceil(high), math.floor(low) + 1)
-
-
-def _counted(run: Run, name: str, span: tuple[float, float], *, wrong: bool) -> Floats:
-    values = run.details[name].double().numpy()[run.details["examined_wrong"].numpy() == wrong]
-    inside = values[~np.isnan(values)].clip(*span)
-    return np.histogram(inside, BINS, span)[0].astype(np.float64)
 
 
 def _percent(share: float) -> str:

@@ -14,7 +14,18 @@ from labelnoise.metrics import binned_ece, matrix_error, shares
 from labelnoise.report import figures
 from labelnoise.report.canvas import Floats
 from labelnoise.report.figures import Curve, Plane
-from labelnoise.report.measured import lines, margins, measured_once, projections, residuals, sensitivities, told
+from labelnoise.report.measured import (
+    history,
+    lines,
+    margins,
+    measured_once,
+    percents,
+    projections,
+    residuals,
+    sensitivities,
+    told,
+)
+from labelnoise.report.selection import instance_transitions, remade, selected, weights
 from labelnoise.report.summary import Row, Summary, significant, summary_of, trials_of
 from labelnoise.report.tables import MEANING, count, head, spread
 from labelnoise.report.template import Panel, fill, legend
@@ -63,12 +74,16 @@ def page(store: Store) -> str:
         legend=legend([row.label for row in rows]),
         curves=_curves(rows, summary),
         training=_training(rows),
+        selected=selected(rows),
+        weights=weights(rows),
         margins=margins(rows, len(names)),
         residuals=residuals(rows),
         projections=projections(rows, names),
         regions=_regions(rows, names),
         lines=lines(rows if facts["base"]["data"]["source"] == "gaussians" else []),
         matrices=_matrices(summary.best, rows, names),
+        remade=remade(rows),
+        instance=instance_transitions(rows, names),
         told=told(rows) if facts["data"]["truth"] != "unknown" else [],
         calibration=_calibration(summary.best, rows),
         confusion=_confusion(summary.best, names),
@@ -150,16 +165,9 @@ def _table(summary: Summary) -> list[dict[str, Any]]:
     ]
 
 
-def _history(row: Row, measure: str) -> Floats:
-    # (runs, epochs), cut to what all runs have
-    values = [[record.measures.get(measure, np.nan) for record in run.records] for run in row.finished]
-    shortest = min(map(len, values))
-    return np.array([each[:shortest] for each in values], dtype=np.float64)
-
-
 def _curve(row: Row, measure: str) -> Curve:
     picked = [NoisyValidation().pick(run.records) for run in row.finished]
-    return Curve(_history(row, measure), [(each.epoch, each.measures.get(measure, np.nan)) for each in picked])
+    return Curve(history(row, measure), [(each.epoch, each.measures.get(measure, np.nan)) for each in picked])
 
 
 def _measured(rows: Sequence[Row]) -> set[str]:
@@ -173,7 +181,7 @@ def _curves(rows: Sequence[Row], summary: Summary) -> list[Panel]:
         "validation/score": "Agreement with given labels on noisy validation, in %: it chooses the epochs",
     }
     shown = [name for name in captions if name in _measured(rows)]
-    if set(TEST) <= set(shown) and all(np.array_equal(_history(r, TEST[0]), _history(r, TEST[1])) for r in rows):
+    if set(TEST) <= set(shown) and all(np.array_equal(history(r, TEST[0]), history(r, TEST[1])) for r in rows):
         shown.remove(TEST[1])  # the test part is clean
     panels = []
     for place, measure in enumerate(shown):
@@ -198,7 +206,7 @@ def _training(rows: Sequence[Row]) -> dict[str, Any]:
 def _by_epoch(name: str, rows: Sequence[Row], meaning: Mapping[str, str]) -> list[Panel]:
     panels = []
     for place, row in enumerate(rows):
-        drawn = [Curve(_history(row, measure)) for measure in meaning]
+        drawn = [Curve(history(row, measure)) for measure in meaning]
         title = f"{row.label}, share of rows by epoch: {'; '.join(meaning.values())}"
         panels.append(Panel(figures.curves(f"{name}{place}", title, drawn, small=True), row.label))
     return panels
@@ -236,7 +244,7 @@ def _matrices(best: Row | None, rows: Sequence[Row], names: Sequence[str]) -> li
     panels = []
     for place, (caption, given_by, T) in enumerate(found):
         if T is not None:
-            axis, cells = (given_by, "given class"), _percents(T)
+            axis, cells = (given_by, "given class"), percents(T)
             svg = figures.matrix(f"matrix{place}", caption, T, names, axis=axis, cells=cells)
             panels.append(Panel(svg, caption + _error(T, realised)))
     return panels
@@ -244,13 +252,6 @@ def _matrices(best: Row | None, rows: Sequence[Row], names: Sequence[str]) -> li
 
 def _shares(counts: Floats | None) -> Floats | None:
     return None if counts is None else shares(counts).numpy()
-
-
-def _percents(T: Floats) -> list[list[str]] | None:
-    if len(T) > figures.MOST_NUMBERS:
-        return None
-    digits = 1 if len(T) <= 5 else 0
-    return [["" if np.isnan(share) else f"{100 * share:.{digits}f}" for share in row] for row in T]
 
 
 def _error(T: Floats, realised: Floats | None) -> str:
