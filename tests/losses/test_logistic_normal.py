@@ -10,7 +10,7 @@ from torch.func import vmap
 from torch.nn.functional import one_hot
 
 from labelnoise.errors import InputError
-from labelnoise.losses.label_logits import label_height
+from labelnoise.losses.label_logits import label_height, label_residual
 from labelnoise.losses.logistic_normal import LogisticNormalLoss, logistic_normal_nll
 from labelnoise.losses.normal import COVARIANCES, scale_width
 
@@ -123,6 +123,7 @@ def test_constants_are_the_published_ones(K: int, smoothing: float, tau: float, 
     [
         ("identity", [], 4.880133490449914),
         ("isotropic", [0.3], 12.436445325749192),
+        ("isotropic", [(1.3543552444685272 - 0.5) ** 0.5], 3.570496435605073),  # softplus(0.3) + λ as a scale
         ("diagonal", [0.3, -0.5, 0.1], 7.374384490712343),
     ],
 )
@@ -200,6 +201,15 @@ def test_the_best_mu_is_the_share_of_each_label(shares, best, s: float, loss: fl
     assert c.square().sum().item() == pytest.approx(s, abs=1e-5)
     assert risk().item() + 4 * math.log(0.5) == pytest.approx(loss, abs=1e-9)
     assert best is None or c[0].abs().tolist() == pytest.approx(best, abs=1e-5)
+
+
+def test_labels_spread_as_the_published_covariance_says() -> None:
+    """Of labels with shares (.7, .1, .1, .1), at τ = 0.5: the top eigenvalue is what c follows."""
+    shares = torch.tensor([0.7, 0.1, 0.1, 0.1], dtype=DOUBLE)
+    logits = -label_residual(torch.zeros(4, 4, dtype=DOUBLE), torch.arange(4), tau=0.5, smoothing=0.01)
+    centred = logits - shares @ logits
+    eigenvalues = torch.linalg.eigvalsh(centred.T @ (shares[:, None] * centred))
+    assert eigenvalues.tolist() == pytest.approx([0, 0.96303962, 0.96303962, 2.69651093], abs=1e-8)
 
 
 def test_one_step_leaves_a_zero_c_where_it_is_and_moves_mu() -> None:

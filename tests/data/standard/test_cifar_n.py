@@ -211,3 +211,17 @@ def test_the_real_labels_are_wrong_as_often_as_published(name, wrong, real, tmp_
     labels = cifar_n.read(save(tmp_path / "a.npz", in_npz({key: held[key] for key in held if "label" in key})))
     assert all(len(values) == 50_000 for values in labels.values())
     assert {key: int((labels[key] != labels["clean_label"]).sum()) for key in wrong} == wrong
+
+
+def test_the_first_real_labels_are_the_published_ones(real, tmp_path):
+    first = {
+        "clean_label": [6, 9, 9, 4, 1, 1, 2, 7, 8, 3],
+        "aggre_label": [6, 9, 9, 4, 1, 1, 2, 7, 8, 0],
+        "worse_label": [4, 9, 0, 5, 1, 9, 2, 4, 8, 8],
+        "random_label1": [6, 9, 9, 4, 1, 1, 2, 7, 8, 3],
+        "random_label2": [4, 9, 9, 5, 1, 1, 2, 7, 8, 0],
+        "random_label3": [6, 9, 0, 4, 1, 9, 2, 4, 8, 8],
+    }
+    held = real("cifar10n.npz")
+    labels = cifar_n.read(save(tmp_path / "a.npz", in_npz({key: held[key] for key in held if "label" in key})))
+    assert {key: labels[key][:10].tolist() for key in first} == first
