@@ -4,10 +4,14 @@ import pytest
 import torch
 
 from labelnoise.losses import squared_residuals
+from labelnoise.losses.label_logits import label_residual
 from labelnoise.losses.normal import COVARIANCES, scale_width
 
 B, K, TAU, LAM, T = 5, 4, 0.7, 0.3, 0.01
-SETTINGS = {"tau": TAU, "lam": LAM, "smoothing": T}
+
+
+def residuals(mu, c, target, covariance="full", *, dummy=True):
+    return squared_residuals(label_residual(mu, target, tau=TAU, smoothing=T, dummy=dummy), c, LAM, covariance)
 
 
 def outputs(covariance, d=K):
@@ -33,7 +37,7 @@ def test_residuals_are_those_of_dense_linear_algebra(covariance, dummy):
     d = K if dummy else K - 1
     mu, c = outputs(covariance, d)
     target = torch.arange(B) % K
-    plain, weighted = squared_residuals(mu, c, target, **SETTINGS, covariance=covariance, dummy=dummy)
+    plain, weighted = residuals(mu, c, target, covariance, dummy=dummy)
     for row, label in enumerate(target.tolist()):
         smoothed = torch.full((d + 1,), T / (d + 1), dtype=torch.float64)
         smoothed[label] += 1 - T
@@ -49,12 +53,12 @@ def test_the_best_covariance_makes_a_large_residual_one():
     height = TAU * math.log(((1 - T) * (K + 1) + T) / T)
     c = torch.zeros(1, K, dtype=torch.float64)
     c[0, 2] = math.sqrt(height - LAM)
-    plain, weighted = squared_residuals(mu, c, target, **SETTINGS)
+    plain, weighted = residuals(mu, c, target)
     assert plain.item() == pytest.approx(height**2)
     assert weighted.item() == pytest.approx(1)
 
 
 def test_half_precision_comes_back_as_single():
     mu, c = (each.to(torch.bfloat16) for each in outputs("full"))
-    found = squared_residuals(mu, c, torch.arange(B) % K, **SETTINGS)
+    found = residuals(mu, c, torch.arange(B) % K)
     assert {each.dtype for each in found} == {torch.float32}

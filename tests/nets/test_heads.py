@@ -42,6 +42,16 @@ def test_without_factors_the_third_output_is_empty() -> None:
     assert sum(p.numel() for p in head.parameters()) == 2 * (4 * 3 + 3)
 
 
+def check_packed_equals_alone(heads) -> None:
+    """Two heads that take four features."""
+    features = torch.randn(2, 5, 4, dtype=torch.float64)
+    weights, buffers = stack_module_state(heads)
+    packed = vmap(lambda w, b, h: functional_call(heads[0], (w, b), (h,)))(weights, buffers, features)
+    for run, head in enumerate(heads):
+        for value, alone in zip(packed, head(features[run]), strict=True):
+            torch.testing.assert_close(value[run], alone, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize(("factors", "published"), [(1, 1_505_020), (2, 1_517_920), (4, 1_543_720)])
 def test_wide_resnet_with_factors_has_the_published_size(parameters, factors: int, published: int) -> None:
     head = partial(HeteroscedasticHead, classes=100, factors=factors)
@@ -59,12 +69,7 @@ def test_each_layer_is_glorot_with_zero_bias(layer: str) -> None:
 @pytest.mark.parametrize("factors", [0, 2])
 def test_packed_equals_alone(factors: int) -> None:
     heads = [HeteroscedasticHead(4, classes=3, factors=factors).double() for _ in range(2)]
-    features = torch.randn(2, 5, 4, dtype=torch.float64)
-    weights, buffers = stack_module_state(heads)
-    packed = vmap(lambda w, b, h: functional_call(heads[0], (w, b), (h,)))(weights, buffers, features)
-    for run, head in enumerate(heads):
-        for value, alone in zip(packed, head(features[run]), strict=True):
-            torch.testing.assert_close(value[run], alone, rtol=1e-12, atol=1e-12)
+    check_packed_equals_alone(heads)
 
 
 @pytest.mark.parametrize("factors", [-1, 4])
@@ -100,12 +105,7 @@ def test_logistic_normal_layers_are_glorot_with_zero_bias(layer: str) -> None:
 @pytest.mark.parametrize("covariance", ["identity", "full"])
 def test_logistic_normal_packed_equals_alone(covariance: str) -> None:
     heads = [LogisticNormalHead(4, classes=3, covariance=covariance).double() for _ in range(2)]
-    features = torch.randn(2, 5, 4, dtype=torch.float64)
-    weights, buffers = stack_module_state(heads)
-    packed = vmap(lambda w, b, h: functional_call(heads[0], (w, b), (h,)))(weights, buffers, features)
-    for run, head in enumerate(heads):
-        for value, alone in zip(packed, head(features[run]), strict=True):
-            torch.testing.assert_close(value[run], alone, rtol=1e-12, atol=1e-12)
+    check_packed_equals_alone(heads)
 
 
 def test_logistic_normal_head_learns_in_a_loop_of_ones_own() -> None:

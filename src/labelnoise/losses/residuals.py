@@ -7,22 +7,12 @@ import torch
 from torch import Tensor
 
 from labelnoise.losses.base import widened
-from labelnoise.losses.label_logits import label_residual
 
 
 def squared_residuals(
-    mu: Tensor,
-    c: Tensor,
-    target: Tensor,
-    *,
-    tau: float | Tensor,
-    lam: float | Tensor,
-    smoothing: float = 0.01,
-    covariance: str = "full",
-    dummy: bool = True,
+    residual: Tensor, c: Tensor, lam: float | Tensor, covariance: str = "full"
 ) -> tuple[Tensor, Tensor]:
-    """‖r‖² and rᵀ Σ⁻¹ r of each label, (B,) both: twice the part of the likelihood that depends on the label."""
-    residual = label_residual(mu, target, tau=tau, smoothing=smoothing, dummy=dummy)
+    """‖r‖² and rᵀ Σ⁻¹ r of each row r, (B,) both: twice the part of `normal_nll` that depends on the label."""
     scaled = _scaled(residual, widened(c), lam, covariance)
     return residual.square().sum(-1), scaled.square().sum(-1)
 

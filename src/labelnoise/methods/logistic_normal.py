@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from labelnoise.losses.base import log_softmax, widened
+from labelnoise.losses.label_logits import label_residual
 from labelnoise.losses.logistic_normal import check_settings, logistic_normal_nll
 from labelnoise.losses.residuals import squared_residuals
 from labelnoise.methods.base import Method, hyper, register
@@ -50,7 +51,8 @@ class LogisticNormal(Method):
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """Mean negative log-likelihood, up to constants."""
         mu, c = nets["net"](batch.x)
-        return Terms(logistic_normal_nll(mu, c, batch.y, **self._settings()).mean())
+        settings: dict[str, Any] = {"smoothing": self.smoothing, "covariance": self.covariance, "dummy": self.dummy}
+        return Terms(logistic_normal_nll(mu, c, batch.y, tau=self.temperature, lam=self.floor, **settings).mean())
 
     def log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
         """Those of mu / temperature over the K classes, for which c is not needed."""
@@ -61,9 +63,6 @@ class LogisticNormal(Method):
     def examine(self, nets: Nets, batch: Batch, ctx: Context) -> dict[str, Tensor]:
         """Powers of ten of squared residuals in logit space, as they are and weighed by the learnt covariance."""
         mu, c = nets["net"](batch.x)
-        residual, weighted = squared_residuals(mu, c, batch.y, **self._settings())
-        return {"residual": residual.clamp(min=TINY).log10(), "weighted": weighted.clamp(min=TINY).log10()}
-
-    def _settings(self) -> dict[str, Any]:
-        own = {"smoothing": self.smoothing, "covariance": self.covariance, "dummy": self.dummy}
-        return {"tau": self.temperature, "lam": self.floor, **own}
+        residual = label_residual(mu, batch.y, tau=self.temperature, smoothing=self.smoothing, dummy=self.dummy)
+        plain, weighted = squared_residuals(residual, c, self.floor, self.covariance)
+        return {"residual": plain.clamp(min=TINY).log10(), "weighted": weighted.clamp(min=TINY).log10()}
