@@ -42,6 +42,8 @@ CASES = {
     "mentor_net, learnt": ("mentor_net", {"mentor": "learnt"}),
     "co_teaching": ("co_teaching", {}),
     "decoupling": ("decoupling", {}),
+    "causal_nl": ("causal_nl", {}),
+    "causal_nl, official": ("causal_nl", {"preset": "official"}),
 }
 ROWS, STEPS = 4096, 20
 

@@ -103,11 +103,11 @@ def test_a_late_beta_holds_from_its_start_on():
 
 
 @pytest.mark.parametrize("name", ["adam", "adamw"])
-@pytest.mark.parametrize(("runs", "split"), [(None, False), (4, False), (4, True)], ids=["alone", "packed", "split"])
-def test_steps_with_a_late_beta_equal_plain_torch_whose_groups_are_changed(name, runs, split):
+@pytest.mark.parametrize(("runs", "skips"), [(None, False), (4, False), (4, True)], ids=["alone", "packed", "skipping"])
+def test_steps_with_a_late_beta_equal_plain_torch_whose_groups_are_changed(name, runs, skips):
     settings, start, grads = Optimiser(name, lr=0.1), numbers(4, 3), numbers(6, 4, 3, seed=1)
     param, expected = start.clone(), start.clone().requires_grad_()
-    updater, optimizer = Updater({"net": {"w": param}}, settings, {}, runs=runs, split=split), plain(settings, expected)
+    updater, optimizer = Updater({"net": {"w": param}}, settings, {}, runs=runs, skips=skips), plain(settings, expected)
     for grad, beta1 in zip(grads, (0, 0, 0, 0.1, 0.1, 0), strict=True):
         updater.step({"w": grad}, 1.0, {}, beta1)
         optimizer.param_groups[0]["betas"] = (beta1 or 0.9, 0.999)
@@ -140,7 +140,7 @@ def test_steps_equal_plain_torch(settings):
 def test_a_skipped_step_is_a_step_not_taken(settings, flags):
     start, grads = numbers(4, 3), numbers(5, 4, 3, seed=1)
     param = start.clone()
-    updater = Updater({"net": {"w": param}}, settings, {})
+    updater = Updater({"net": {"w": param}}, settings, {}, skips=True)
     for grad, flag in zip(grads, flags, strict=True):
         updater.step({"w": grad}, 1.0, {"net": torch.tensor(float(flag))})
     torch.testing.assert_close(param, stepped(settings, start, grads, flags), rtol=0, atol=1e-12)
@@ -151,7 +151,7 @@ def test_runs_of_a_pack_skip_steps_on_their_own(settings):
     start, grads = numbers(3, 3, 3), numbers(5, 3, 3, 3, seed=1)
     flags = torch.tensor([[0, 1, 1], [1, 1, 0], [0, 1, 0], [1, 1, 1], [0, 1, 1]])
     param = start.clone()
-    updater = Updater({"net": {"w": param}}, settings, {}, runs=3, split=True)
+    updater = Updater({"net": {"w": param}}, settings, {}, runs=3, skips=True)
     for grad, flag in zip(grads, flags, strict=True):
         updater.step({"w": grad}, 1.0, {"net": flag.double()})
     for run in range(3):
@@ -162,7 +162,7 @@ def test_runs_of_a_pack_skip_steps_on_their_own(settings):
 def test_only_the_skipping_network_stands_still():
     params = {"a": {"a.w": numbers(2)}, "b": {"b.w": numbers(2)}}
     before = {name: param.clone() for named in params.values() for name, param in named.items()}
-    updater = Updater(params, Optimiser(lr=0.1), {})
+    updater = Updater(params, Optimiser(lr=0.1), {}, skips=True)
     grads = dict.fromkeys(before, torch.ones(2, dtype=torch.float64))
     updater.step(grads, 1.0, {"a": torch.tensor(0.0), "b": torch.tensor(1.0)})
     assert torch.equal(params["a"]["a.w"], before["a.w"])
@@ -175,13 +175,23 @@ def test_a_skip_in_a_pack_that_declared_none_is_refused():
         updater.step({"w": numbers(2, 2)}, 1.0, {"net": torch.ones(2)})
 
 
+def test_a_network_without_a_flag_is_stepped_even_after_one_that_said_no():
+    start, grads = numbers(4, 3), numbers(2, 4, 3, seed=1)
+    params = {"a": {"a.w": start.clone()}, "b": {"b.w": start.clone()}}
+    updater = Updater(params, SETTINGS["adam"], {}, skips=True)
+    updater.step(dict.fromkeys(("a.w", "b.w"), grads[0]), 1.0, {"a": torch.tensor(0.0)})
+    updater.step(dict.fromkeys(("a.w", "b.w"), grads[1]), 1.0, {})
+    torch.testing.assert_close(params["a"]["a.w"], stepped(SETTINGS["adam"], start, grads[1:]), rtol=0, atol=1e-12)
+    torch.testing.assert_close(params["b"]["b.w"], stepped(SETTINGS["adam"], start, grads), rtol=0, atol=1e-12)
+
+
 @every_optimiser
-@pytest.mark.parametrize("split", [False, True])
-def test_gradients_that_lie_transposed_in_memory_are_read_right(settings, split):
+@pytest.mark.parametrize("skips", [False, True])
+def test_gradients_that_lie_transposed_in_memory_are_read_right(settings, skips):
     start, grads = numbers(3, 3, 3), numbers(4, 3, 3, 3, seed=1).transpose(-1, -2)
     assert not grads[0].is_contiguous()
     param = start.clone()
-    updater = Updater({"net": {"w": param}}, settings, {}, runs=3, split=split)
+    updater = Updater({"net": {"w": param}}, settings, {}, runs=3, skips=skips)
     for grad in grads:
         updater.step({"w": grad}, 1.0, {})
     torch.testing.assert_close(param, stepped(settings, start, grads), rtol=0, atol=1e-12)
@@ -190,7 +200,7 @@ def test_gradients_that_lie_transposed_in_memory_are_read_right(settings, split)
 LAYOUTS = {
     "transposed": (numbers(4, 3).t().contiguous().t(), {}),
     "transposed in a pack": (numbers(2, 4, 3).mT.contiguous().mT, {"runs": 2}),
-    "transposed in a split pack": (numbers(2, 4, 3).mT.contiguous().mT, {"runs": 2, "split": True}),
+    "transposed in a skipping pack": (numbers(2, 4, 3).mT.contiguous().mT, {"runs": 2, "skips": True}),
     "biases of a pack, transposed": (numbers(4, 3).t().contiguous().t(), {"runs": 4}),
     "channels last": (numbers(4, 3, 2, 2).to(memory_format=torch.channels_last), {}),
     "channels last in a pack": (numbers(2, 4, 3, 2, 2).movedim(2, -1).contiguous().movedim(-1, 2), {"runs": 2}),
@@ -244,15 +254,15 @@ def test_a_scale_is_forgotten_by_the_next_step():
 
 
 @every_optimiser
-@pytest.mark.parametrize("split", [False, True])
-def test_state_copied_place_by_place_goes_on_the_same(settings, split):
+@pytest.mark.parametrize("skips", [False, True])
+def test_state_copied_place_by_place_goes_on_the_same(settings, skips):
     start, grads = numbers(2, 3), numbers(6, 2, 3, seed=1)
     left, param = start.clone(), start.clone()
-    first = Updater({"net": {"w": left}}, settings, {}, runs=2, split=split)
+    first = Updater({"net": {"w": left}}, settings, {}, runs=2, skips=skips)
     for grad in grads[:3]:
         first.step({"w": grad}, 1.0, {})
     param.copy_(left)
-    second = Updater({"net": {"w": param}}, settings, {}, runs=2, split=split)
+    second = Updater({"net": {"w": param}}, settings, {}, runs=2, skips=skips)
     for name, places in second.places().items():
         for place, saved in zip(places, first.places()[name], strict=True):
             place.copy_(saved)

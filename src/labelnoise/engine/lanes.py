@@ -167,7 +167,7 @@ class Lane(ABC):
     def _updater(self, networks: Sequence[str], settings: Optimiser) -> Updater:
         params = {net: {name: p for name, p in self.params.items() if owner(name) == net} for net in networks}
         method = self.current[0]
-        return Updater(params, settings, method.groups(), runs=self.runs, split=method.skips)
+        return Updater(params, settings, method.groups(), runs=self.runs, skips=method.skips)
 
     def _grads(self, loss: Tensor, update: str) -> dict[str, Tensor | None]:
         networks = (update,) if update else self.trains

@@ -48,8 +48,8 @@ def make(settings: Optimiser, groups: Sequence[Mapping[str, Any]]) -> torch.opti
 class Updater:
     """Steps the networks of one update; where told so, a run's network and its optimiser state stay as they are.
 
-    `runs` is the length of the run axis, or None without one. `split` gives torch one tensor per run instead of the
-    stacked one: slower, but needed where runs skip steps on their own, since Adam counts steps per tensor.
+    `runs` is the length of the run axis, or None without one. With `skips` each network of each run has an optimiser of
+    its own over tensors of its own: slower, but a step is taken or left out by a whole optimiser.
 
     torch's fused CPU kernels read a gradient as if it lay in memory like its parameter, and want both without gaps. So
     what lies transposed is handed over transposed, and a gradient that lies otherwise is copied.
@@ -62,9 +62,9 @@ class Updater:
         overrides: Mapping[str, Mapping[str, float]],  # network -> settings of its own
         *,
         runs: int | None = None,
-        split: bool = False,
+        skips: bool = False,
     ) -> None:
-        self.runs, self.split = runs, split and runs is not None
+        self.runs, self.skips, self.split = runs, skips, skips and runs is not None
         self.transposed = {
             name for named in params.values() for name, param in named.items() if self._lies_transposed(param)
         }
@@ -73,12 +73,15 @@ class Updater:
             for network, named in params.items()
             if named
         }
-        groups = [
-            {"params": [leaf for leaves in named.values() for leaf in leaves], **overrides.get(network, {})}
+        groups = {  # one group of a network, or one for each of its runs
+            network: [{"params": list(own), **overrides.get(network, {})} for own in zip(*named.values(), strict=True)]
             for network, named in self.leaves.items()
-        ]
-        self.optimizer = make(settings, groups)
-        self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        }
+        self.optimizers = {"": [make(settings, [group for each in groups.values() for group in each])]}
+        if skips:
+            self.optimizers = {network: [make(settings, [group]) for group in each] for network, each in groups.items()}
+        self.groups = [group for optimizer in self._every_optimizer() for group in optimizer.param_groups]
+        self.rates = [group["lr"] for group in self.groups]
         self.betas = settings.betas
         self._prepare()
 
@@ -89,7 +92,7 @@ class Updater:
 
         Adam's first beta is `beta1`, or its own where that is 0.
         """
-        if active and self.runs and not self.split:
+        if active and not self.skips:
             raise ValueError("a method that returns `active` must declare `skips`")
         for name, leaves in self._named().items():
             grad = grads[name]
@@ -98,10 +101,10 @@ class Updater:
                 leaf.grad = None if piece is None else _laid_out_like(leaf, piece)
         self._scale(scale)
         self._lower(beta1)
-        kept = self._copies(active)
-        self.optimizer.step()
-        for tensor, before, flag in kept:
-            tensor.copy_(torch.where(flag.to(tensor.device) > 0, tensor, before))
+        for network, optimizers in self.optimizers.items():
+            flags = self._pieces(active[network]) if network in active else [None] * len(optimizers)
+            for optimizer, flag in zip(optimizers, flags, strict=True):
+                _step_if(optimizer, flag)
 
     def places(self) -> dict[str, list[Tensor]]:
         """The optimiser's own tensors by parameter and kind: one per run, to be read or written."""
@@ -112,6 +115,9 @@ class Updater:
                 by_run = each if self.split else self._by_run(each[0], leaves[0])
                 found[f"{name}|{kind}"] = [self._turned(name, value) for value in by_run]
         return found
+
+    def _every_optimizer(self) -> list[torch.optim.Optimizer]:
+        return [optimizer for optimizers in self.optimizers.values() for optimizer in optimizers]
 
     def _named(self) -> dict[str, list[Tensor]]:
         return {name: leaves for named in self.leaves.values() for name, leaves in named.items()}
@@ -133,11 +139,11 @@ class Updater:
         return list(value.unbind()) if value.shape == leaf.shape else [value] * self.runs
 
     def _scale(self, scale: float) -> None:
-        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+        for group, rate in zip(self.groups, self.rates, strict=True):
             group["lr"] = rate * scale
 
     def _lower(self, beta1: float) -> None:
-        for group in self.optimizer.param_groups:
+        for group in self.groups:
             if "betas" in group:
                 group["betas"] = (beta1 or self.betas[0], self.betas[1])
 
@@ -148,23 +154,26 @@ class Updater:
         for leaf in every:
             leaf.grad = torch.zeros_like(leaf)
         self._scale(0.0)
-        self.optimizer.step()
+        for optimizer in self._every_optimizer():
+            optimizer.step()
         for leaf in every:
             leaf.grad = None
             for value in self._of(leaf).values():
                 value.zero_()
 
     def _of(self, leaf: Tensor) -> dict[str, Tensor]:
-        return {kind: value for kind, value in self.optimizer.state[leaf].items() if isinstance(value, Tensor)}
+        state: dict[str, Any] = next((own.state[leaf] for own in self._every_optimizer() if leaf in own.state), {})
+        return {kind: value for kind, value in state.items() if isinstance(value, Tensor)}
 
-    def _copies(self, active: Mapping[str, Tensor]) -> list[tuple[Tensor, Tensor, Tensor]]:
-        # (tensor, its value before the step, whether the step counts)
-        found = []
-        for network, flag in active.items():
-            for leaves in self.leaves[network].values():
-                for leaf, own in zip(leaves, self._pieces(flag), strict=True):
-                    found += [(tensor, tensor.clone(), own) for tensor in (leaf, *self._of(leaf).values())]
-        return found
+
+def _step_if(optimizer: torch.optim.Optimizer, flag: Tensor | None) -> None:
+    """A step, unless there is a flag and it is 0."""
+    if optimizer.defaults["fused"]:
+        # So mixed precision leaves out steps whose gradients overflow: the kernel reads the flag, the host need not.
+        vars(optimizer)["found_inf"] = None if flag is None else (flag == 0).float()
+        optimizer.step()
+    elif flag is None or flag > 0:
+        optimizer.step()
 
 
 def _laid_out_like(leaf: Tensor, grad: Tensor) -> Tensor:
