@@ -1,5 +1,6 @@
 import pytest
 import torch
+from torch import nn
 
 from labelnoise.nets.causal_images import PLANS, ImageDecoder, ImageTrunk, image_plan
 
@@ -47,3 +48,16 @@ def test_a_label_enters_as_one_linear_channel_beside_the_image():
     mixed = torch.einsum("oi,bihw->bohw", trunk.image.weight[:, :, 0, 0], x) + trunk.image.bias[:, None, None]
     torch.testing.assert_close(seen[0][:, 2], plane)
     torch.testing.assert_close(seen[0][:, :2], mixed)
+
+
+@pytest.mark.parametrize("side", PLANS)
+def test_every_block_is_a_convolution_batch_norm_and_a_leaky_relu_and_nothing_follows_the_last(side):
+    with torch.device("meta"):
+        trunk, decoder = ImageTrunk((3, side, side), 10, PLANS[side]), ImageDecoder((3, side, side), 35, PLANS[side])
+    depth, norm = len(PLANS[side].widths), [nn.BatchNorm2d, nn.LeakyReLU]
+    assert [type(layer) for layer in trunk.layers] == [nn.Conv2d, *norm] * depth + [nn.Flatten]
+    up = [nn.ConvTranspose2d, *norm] * depth
+    assert [type(layer) for layer in decoder.layers] == [nn.Linear, nn.Unflatten, *up, nn.Conv2d]
+    layers = [*trunk.layers, *decoder.layers]
+    assert {layer.negative_slope for layer in layers if isinstance(layer, nn.LeakyReLU)} == {0.01}
+    assert all(layer.bias is not None for layer in layers if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d))

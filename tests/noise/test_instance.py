@@ -120,6 +120,48 @@ def test_with_two_classes_the_rate_does_not_depend_on_the_input():
     assert (first == second).all()
 
 
+@pytest.fixture
+def fixed(monkeypatch):
+    """Rates of the rows, and one matrix (D, K) per true class, given by hand."""
+
+    def fix(rates, projections=None):
+        monkeypatch.setattr(module, "row_rates", lambda *_: np.array(rates))
+        if projections is not None:
+            W = torch.tensor(projections, dtype=torch.float64)
+            monkeypatch.setattr(module, "normals", lambda n, *key: W[key[-1]].flatten())
+
+    return fix
+
+
+def test_probabilities_are_the_published_ones_and_differ_within_a_class(fixed):
+    fixed([0.2, 0.4, 0.5, 0.1], [[[0, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 2]], [[0, 1, 0], [1, 0, 0]]])
+    x, y = np.array([[1.0, 0], [0, 1], [1, 1], [2, -1]]), np.array([0, 1, 2, 0])
+    P = instance_dependent(x, y, 0.3, classes=3, seed=0, details=True)[1].P
+    published = [[0.8, 0.146212, 0.053788], [0.047681, 0.6, 0.352319], [0.25, 0.25, 0.5], [0.9, 0.095257, 0.004743]]
+    np.testing.assert_allclose(P, published, atol=1e-6)
+    shares = P[[0, 3], 1:] / P[[0, 3], 1:].sum(1, keepdims=True)
+    np.testing.assert_allclose(shares, [[0.731, 0.269], [0.953, 0.047]], atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_with_two_classes_the_probabilities_are_the_published_ones_whatever_the_input(fixed, seed):
+    fixed([0.3, 0.4, 0.5, 0.45])
+    x = normals(12, seed, "inputs").reshape(4, 3).numpy()
+    P = instance_dependent(x, np.array([0, 1, 0, 1]), 0.4, classes=2, seed=seed, details=True)[1].P
+    np.testing.assert_allclose(P, [[0.7, 0.3], [0.4, 0.6], [0.5, 0.5], [0.45, 0.55]])
+
+
+def test_wrong_labels_are_likelier_under_their_own_rows_than_under_others_of_their_class():
+    x, y = normals(5000 * 20, "inputs").reshape(5000, 20).numpy(), (uniforms(5000, "classes") * 7).astype(np.int64)
+    given, details = instance_dependent(x, y, 0.4, classes=7, seed=3, details=True)
+    rows = np.flatnonzero((y == 0) & (given != y))
+    own, other = (
+        np.log(details.P[some, given[rows]] / details.rates[some]).mean() for some in (rows, np.roll(rows, 1))
+    )
+    assert own > -1
+    assert other < -3
+
+
 def test_centring_makes_wrong_labels_depend_on_the_instance_more():
     # The share of a class's wrong labels that are its most frequent wrong one.
     x = np.clip(120 + 60 * stats.norm.ppf(uniforms(4000 * 64, "image") * 0.98 + 0.01), 0, 255).astype(np.uint8)

@@ -50,3 +50,27 @@ def test_on_moon_causal_nl_has_a_classifier_of_its_own() -> None:
     nets = [PAPER.recipe("moon", label)["net"]["name"] for label in ("CE", "CausalNL")]
     assert nets == ["mlp", "mlp_moon"]
     assert PAPER.method("CausalNL", "moon", "instance:0.45").settings == {"preset": "paper", "latent": 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "net"),
+    [("fashion_mnist", "resnet18"), ("svhn", "resnet34"), ("cifar10", "resnet34"), ("cifar100", "resnet50")],
+)
+def test_images_have_the_backbone_and_augmentation_of_the_paper_at_a_constant_rate(data, net) -> None:
+    job = configure.build(Job, PAPER.settings(data, NOISE, ["CausalNL"]))
+    assert (job.net.name, job.net.settings["stem"]) == (net, "imagenet")
+    assert (job.train.augment.crop, job.train.augment.flip, job.train.augment.mean) == (4, True, ())
+    assert (job.train.schedule.name, job.train.optimiser.lr, job.train.epochs, job.train.batch) == (
+        "constant",
+        1e-3,
+        150,
+        128,
+    )
+
+
+def test_five_seeds_are_run_at_five_rates() -> None:
+    assert PAPER.facts["protocol"]["seeds"] == 5
+    for table in ("table1", "table2", "table3", "table4"):
+        assert {cell.noise for cell in PAPER.published(table)} == {
+            f"instance:{rate}" for rate in (0.2, 0.3, 0.4, 0.45, 0.5)
+        }
