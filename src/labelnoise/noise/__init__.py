@@ -19,6 +19,7 @@ from labelnoise.noise.matrix import (
 from labelnoise.noise.open_set import open_set, scrambled
 from labelnoise.noise.provenance import Provenance, load_corrupted, save_corrupted
 from labelnoise.noise.published import CIFAR10_MAP, DIGIT_MAP
+from labelnoise.noise.published_instance import published_instance
 
 __all__ = [
     "CIFAR10_MAP",
@@ -40,6 +41,7 @@ __all__ = [
     "open_set",
     "pair",
     "parse",
+    "published_instance",
     "random_redraw",
     "save_corrupted",
     "score_dependent",

@@ -57,7 +57,7 @@ def instance_dependent(
     if features not in get_args(Features):
         raise InputError(f"features must be raw or centred, not {features!r}")
     true = labels(y, classes)
-    inputs, draws = _flat(x, len(true)), Draws.of(len(true), seed)
+    inputs, draws = flat(x, len(true)), Draws.of(len(true), seed)
     with threads(1):
         rates, weights = row_rates(rate, len(true), seed), _projection(inputs, classes, seed, features == "centred")
         drawn = _draw(true, rates, weights, draws, classes=classes, width=inputs.shape[1], details=details)
@@ -85,17 +85,22 @@ def score_dependent(x: Array, y: Array, rate: float, *, classes: int, seed: int,
     """
     true, most = labels(y, classes), (classes - 1) / classes
     check_rate(rate, most)
-    rates = most * _rising(_score(_flat(x, len(true)), seed), rate / most)
+    rates = most * _rising(_score(flat(x, len(true)), seed), rate / most)
     draws = Draws.of(len(true), seed)
     return finished(y, *_draw(true, rates, _equal(classes), draws, classes=classes, width=1, details=details))
 
 
 def row_rates(rate: float, rows: int, seed: int) -> NDArray[np.float64]:
     """Each row's probability of a wrong label, (N,): normal around `rate`, cut to [0, 1]; at rate 0 none is wrong."""
+    return cut_normal(rate, uniforms(rows, seed, "noise-rate"))
+
+
+def cut_normal(rate: float, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rates from a normal law around `rate`, cut to [0, 1], by uniform numbers; all 0 where `rate` is."""
     if rate == 0:
-        return np.zeros(rows)
+        return np.zeros(len(draws))
     low, high = (torch.special.ndtr(torch.tensor((edge - rate) / SPREAD, dtype=torch.float64)) for edge in (0.0, 1.0))
-    share = low + torch.from_numpy(uniforms(rows, seed, "noise-rate")) * (high - low)
+    share = low + torch.from_numpy(draws) * (high - low)
     return np.asarray((rate + SPREAD * torch.special.ndtri(share)).clamp(0, 1).numpy(), dtype=np.float64)
 
 
@@ -190,7 +195,8 @@ def _chunks(rows: NDArray[Any], size: int) -> Iterator[NDArray[Any]]:
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
-def _flat(x: Array, rows: int) -> Tensor:
+def flat(x: Array, rows: int) -> Tensor:
+    """Inputs as a matrix that has been checked, a row for each label."""
     tensor = x.cpu() if isinstance(x, Tensor) else torch.from_numpy(np.ascontiguousarray(x))
     if tensor.ndim < 2 or len(tensor) != rows:
         raise InputError(f"x must have one row for each of the {rows} labels, not shape {tuple(tensor.shape)}")
