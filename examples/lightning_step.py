@@ -43,8 +43,8 @@ class Noisy(L.LightningModule):
         self.log_dict({"loss": loss, **self.step.logs})
         return loss
 
-    def on_after_backward(self) -> None:
-        """Leave networks alone that are not to learn from this batch."""
+    def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Leave networks alone that are not to learn from this batch; in mixed precision gradients are unscaled now."""
         self.step.mask_gradients()
 
     def on_train_batch_end(self, outputs: object, batch: object, index: int) -> None:

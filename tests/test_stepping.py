@@ -1,5 +1,6 @@
 """Methods as modules in a loop of one's own, compared with the engine and with closed forms."""
 
+import pickle
 from copy import deepcopy
 from dataclasses import dataclass, fields
 from inspect import signature
@@ -168,6 +169,34 @@ def test_eval_mode_gives_the_loss_and_leaves_no_trace():
     assert all(torch.equal(value, before[key]) for key, value in step.state_dict().items())
 
 
+MENTORS = [("mentor_net", {"mentor": mentor}) for mentor in ("quantile", "learnt")]
+
+
+@pytest.mark.parametrize(("name", "settings"), [*((name, {}) for name in METHODS), *PRESETS, *MENTORS])
+def test_no_method_leaves_a_trace_in_eval_mode(name, settings):
+    step, (x, y) = made(name, **settings), rows()
+    step.begin_stage(0, step.log_probs(x).exp(), y)
+    walk(step, torch.optim.SGD(step.groups(), lr=0.1), 1, epoch=3)
+    before, last = deepcopy(step.state_dict()), step.last
+    step.eval()
+    for update in step.updates:
+        step(x[:12], y[:12], torch.arange(12), peers=[(x[:12], y[:12])] * step.stage.method.peers, update=update)
+    assert all(torch.equal(value, before[key]) for key, value in step.state_dict().items())
+    assert step.last is last
+
+
+def test_gradients_are_masked_by_the_training_batch_whatever_is_evaluated_after_it():
+    step, (x, y) = made("decoupling"), rows()
+    step.begin_epoch(0, 1)
+    differ = step.networks["a"](x).argmax(1) != step.networks["b"](x).argmax(1)
+    assert 0 < differ.sum() < ROWS
+    step(x[differ], y[differ]).backward()
+    step.eval()
+    step(x[~differ], y[~differ])
+    step.mask_gradients()
+    assert all(param.grad is not None for param in step.parameters())
+
+
 def test_predicting_in_between_changes_nothing():
     x, _ = rows()
     losses = []
@@ -191,6 +220,28 @@ def test_a_step_left_and_taken_up_again_goes_on_exactly():
     assert walk(again, torch.optim.SGD(again.parameters(), lr=0.1), 3) == walk(
         step, torch.optim.SGD(step.parameters(), lr=0.1), 3
     )
+
+
+def test_the_seed_comes_back_with_the_state():
+    step, again = made("mixup"), made("mixup", seed=SEED + 1)
+    again.load_state_dict(step.state_dict())
+    assert walk(again, torch.optim.SGD(again.parameters(), lr=0.1), 3) == walk(
+        step, torch.optim.SGD(step.parameters(), lr=0.1), 3
+    )
+
+
+WRAPPED = ("distillation", {"teacher": "forward"})
+
+
+@pytest.mark.parametrize(("name", "settings"), [*((name, {}) for name in METHODS), WRAPPED])
+def test_a_step_can_be_pickled_in_any_stage(name, settings):
+    step, (x, y) = made(name, **settings), rows()
+    for stage in step.stages:
+        step.begin_stage(stage, step.log_probs(x).exp(), y)
+        again = pickle.loads(pickle.dumps(step))
+        assert again.stage.name == stage
+        torch.testing.assert_close(again.log_probs(x), step.log_probs(x), atol=0, rtol=0)
+    again.load_state_dict(step.state_dict())  # the hook that makes room is still there
 
 
 def test_estimates_epoch_and_stage_come_back_with_the_state_also_inside_another_module():
@@ -228,6 +279,20 @@ def test_networks_that_agree_on_a_batch_stay_as_they_are_under_adam():
     step.mask_gradients()
     optimiser.step()
     assert step.logs["differ"] == 0
+    assert all(map(torch.equal, before, step.parameters()))
+
+
+def test_a_batch_without_disagreement_goes_through_a_scaler_that_has_unscaled():
+    step, (x, y) = made("decoupling"), rows()
+    step.begin_epoch(0, 1)
+    step.networks["b"].load_state_dict(step.networks["a"].state_dict())
+    before = [param.detach().clone() for param in step.parameters()]
+    optimiser, scaler = torch.optim.Adam(step.parameters(), lr=1e-2), torch.amp.GradScaler("cpu")
+    scaler.scale(step(x, y)).backward()
+    scaler.unscale_(optimiser)
+    step.mask_gradients()
+    scaler.step(optimiser)
+    scaler.update()
     assert all(map(torch.equal, before, step.parameters()))
 
 
@@ -316,6 +381,46 @@ def test_a_wrapped_methods_estimates_keep_their_names():
     assert step(x, y).isfinite()
 
 
+def test_the_matrix_of_a_method_is_that_of_its_stage():
+    step, (_, y) = made("forward"), rows()
+    with pytest.raises(InputError, match="'forward' has no T in stage 'warm-up', of warm-up, corrected"):
+        step.transition()
+    step.begin_stage("corrected", 0.7 * nn.functional.one_hot(y, CLASSES).double() + 0.1, y)
+    torch.testing.assert_close(step.transition(), 0.7 * torch.eye(CLASSES, dtype=torch.float64) + 0.1)
+    with pytest.raises(InputError, match=r"one T for all x; call step\.transition\(\)"):
+        step.transition(torch.zeros(2, FEATURES))
+
+
+def test_a_revised_matrix_has_its_correction():
+    step, (_, y) = made("t_revision"), rows()
+    for stage in step.stages:
+        step.begin_stage(stage, 0.7 * nn.functional.one_hot(y, CLASSES).double() + 0.1, y)
+    with torch.no_grad():
+        next(step.networks["revision"].parameters())[0, 1] = 0.25
+    expected = torch.tensor([[0.8, 0.35, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], dtype=torch.float64)
+    torch.testing.assert_close(step.transition(), expected / expected.sum(1, keepdim=True))
+    assert not step.transition().requires_grad
+
+
+def test_a_matrix_of_each_input_is_learnt_by_causal_nl():
+    step, (x, _) = made("causal_nl"), rows()
+    found = step.transition(x)
+    assert found.shape == (ROWS, CLASSES, CLASSES)
+    torch.testing.assert_close(found.sum(-1), torch.ones(ROWS, CLASSES, dtype=torch.float64))
+    torch.testing.assert_close(step.transition(x[:1])[0], found[0])  # in eval mode a row is on its own
+    assert step.training
+    with pytest.raises(InputError, match=r"depends on x; call step\.transition\(x\)"):
+        step.transition()
+
+
+def test_parts_that_are_in_eval_mode_are_left_so_by_a_look():
+    step, (x, _) = made("ce"), rows()
+    step.networks["net"].body.eval()
+    step.predict(x)
+    assert not step.networks["net"].body[1].training
+    assert step.networks["net"].training
+
+
 def test_groups_have_the_settings_that_stage_and_method_ask_for():
     step, (x, y) = made("t_revision"), rows()
     probs = step.log_probs(x).exp()
@@ -363,6 +468,28 @@ def test_a_call_that_lacks_something_says_what(name, settings, call, match):
         made(name, **settings)(x, y, **call)
 
 
+@pytest.mark.parametrize("name", ["ce", "gce", "forward", "co_teaching", "mentor_net"])
+def test_fewer_labels_than_inputs_are_refused(name):
+    step, (x, y) = made(name), rows()
+    step.begin_epoch(0, 1)
+    with pytest.raises(InputError, match="x has 30 rows, but there are 10 labels"):
+        step(x, y[:10])
+
+
+def test_peers_of_another_size_are_refused():
+    x, y = rows()
+    with pytest.raises(InputError, match="every peer must have the 30 rows of the batch, but one has 10"):
+        made("peer_loss", separate=True)(x, y, peers=[(x, y), (x[:10], y[:10])])
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32])
+def test_labels_and_rows_may_be_small_whole_numbers(dtype):
+    step, (x, y) = counting(), rows()
+    step(x[:2], y[:2].to(dtype), torch.tensor([1, 0], dtype=dtype))
+    assert step.get_buffer("memory|seen")[:3].tolist() == [1, 1, 0]
+    assert made("ce")(x, y.to(dtype)).item() == made("ce")(x, y).item()
+
+
 def test_rows_are_asked_for_where_something_is_kept_of_each():
     x, y = rows()
     with pytest.raises(InputError, match=r"call step\(x, y, rows\)"):
@@ -373,6 +500,13 @@ def test_rows_are_asked_for_where_something_is_kept_of_each():
 def test_stages_that_do_not_exist_are_refused(stage):
     with pytest.raises(InputError, match="there are warm-up, corrected, counted from 0"):
         made("forward").begin_stage(stage)
+
+
+def test_a_stage_is_not_begun_before_those_that_it_builds_on():
+    step, (x, y) = made("t_revision"), rows()
+    with pytest.raises(InputError, match="'revise' builds on those before it; begin stage 'reweight' first"):
+        step.begin_stage("revise", step.log_probs(x).exp(), y)
+    assert step.stage.name == "warm-up"
 
 
 @pytest.mark.parametrize(("epoch", "epochs"), [(3, 3), (-1, 3), (0, 0)])

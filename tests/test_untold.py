@@ -1,3 +1,6 @@
+import pickle
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import nn
@@ -6,7 +9,7 @@ from labelnoise.errors import InputError
 from labelnoise.methods import build
 from labelnoise.nets import make_head
 from labelnoise.types import Context
-from labelnoise.untold import Rowless, Spec, Timeless, check_told, estimated, factory
+from labelnoise.untold import Maker, Rowless, Spec, Timeless, check_batch, check_peers, check_told, estimated
 
 
 def plain(outputs):
@@ -44,34 +47,34 @@ def test_shape_and_size_are_asked_for_by_methods_that_need_them():
 @pytest.mark.parametrize("net", [nn.Linear(4, 3), "mlp"])
 def test_a_network_in_place_of_its_maker_is_refused(net):
     with pytest.raises(InputError, match="a function that makes a new network"):
-        factory(net)
+        Maker(net)
 
 
 def test_a_maker_that_takes_widths_only_is_told_how_to_take_heads():
     with pytest.raises(InputError, match=r"head may be a function .*make_head\(features, head\)"):
-        build("logistic_normal").networks(Spec((4,), 3, 0, factory(plain)))
+        build("logistic_normal").networks(Spec((4,), 3, 0, Maker(plain)))
 
 
 def test_a_maker_that_takes_heads_serves_both():
-    made = factory(lambda head: make_head(4, head))
+    made = Maker(lambda head: make_head(4, head))
     assert made(3).out_features == 3
     assert isinstance(made(lambda features: nn.Identity()), nn.Identity)
 
 
 def test_what_a_head_itself_refuses_is_left_as_it_is():
-    spec = Spec((4,), 3, 0, factory(lambda head: make_head(4, head)))
+    spec = Spec((4,), 3, 0, Maker(lambda head: make_head(4, head)))
     with pytest.raises(InputError, match=r"^factors must be a number from 0 to the 3 classes, not 6"):
         build("heteroscedastic", {"factors": 6}).networks(spec)
 
 
 def test_an_error_of_the_maker_itself_is_left_as_it_is():
     with pytest.raises(TypeError, match="missing 1 required positional"):
-        factory(nn.Linear)(3)
+        Maker(nn.Linear)(3)
 
 
 def test_something_that_is_no_network_is_refused():
     with pytest.raises(InputError, match="must return a torch module, not int"):
-        factory(lambda outputs: outputs)(3)
+        Maker(lambda outputs: outputs)(3)
 
 
 def test_a_known_matrix_needs_no_rows_and_an_estimated_one_does():
@@ -99,3 +102,132 @@ def test_an_estimate_made_of_nothing_counts_as_none(estimate):
 def test_a_stage_that_has_not_looked_at_the_data_says_how():
     with pytest.raises(InputError, match=r"begin_stage\('corrected', probs, labels\)"):
         check_told(build("forward").stages()[1], False, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("probs", "labels"),
+    [
+        (torch.ones(100, 3) / 3, torch.zeros(90, dtype=torch.int64)),
+        (torch.ones(4, 2) / 2, torch.zeros(4, dtype=torch.int64)),
+        (torch.ones(4, 3) / 3, torch.zeros(4)),
+        (torch.ones(0, 3), torch.zeros(0, dtype=torch.int64)),
+    ],
+)
+def test_probabilities_and_labels_of_the_training_set_must_belong_together(probs, labels):
+    with pytest.raises(InputError, match=r"probs must be \(N, 3\) and labels N whole numbers, not float32 of shape"):
+        estimated(lambda snapshot: {"mean": snapshot.probs.mean(0)}, 3, 0.0, probs, labels)
+
+
+def test_log_probabilities_in_place_of_probabilities_are_refused():
+    with pytest.raises(InputError, match=r"take \.exp\(\)"):
+        estimated(None, 3, 0.0, torch.zeros(4, 3).log_softmax(1), torch.zeros(4, dtype=torch.int64))
+
+
+X, Y = torch.zeros(4, 2), torch.tensor([0, 1, 2, 0])
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        X,
+        {"ids": X, "mask": X},
+        (X, torch.tensor(1.0)),
+        (torch.zeros(9), torch.tensor([0, 2, 3, 7])),  # flat tokens, and where each text begins
+        (torch.zeros(9, 2), torch.zeros(2, 30), torch.zeros(9)),  # nodes and edges of four graphs
+        [torch.zeros(3, 8, 8)] * 4,  # images that might differ in size
+        ["a", "b", "c", "d"],
+        object(),
+    ],
+)
+def test_inputs_of_any_kind_pass_where_their_rows_cannot_be_told_or_are_as_many_as_the_labels(x):
+    check_batch(x, Y, torch.arange(4))
+
+
+@pytest.mark.parametrize("x", [X, {"ids": X, "mask": X}, (X, X), [X, X, X], {"ids": X, "scale": torch.tensor(1.0)}])
+def test_inputs_and_labels_must_be_as_many(x):
+    with pytest.raises(InputError, match=r"^x has 4 rows, but there are 2 labels"):
+        check_batch(x, Y[:2])
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (torch.ones(4, 3) / 3, r"float32 of shape \(4, 3\)"),
+        (Y[:, None], r"int64 of shape \(4, 1\)"),
+        (Y.float(), r"float32 of shape \(4,\)"),
+        (Y == 0, r"bool of shape \(4,\)"),
+        (Y[0], r"int64 of shape \(\)"),
+        ([0, 1, 2, 0], "a list"),
+    ],
+)
+def test_labels_must_be_one_whole_number_for_each_row(labels, told):
+    with pytest.raises(InputError, match=rf"^labels must be a tensor \(B,\) of whole numbers, not {told}"):
+        check_batch(X, labels)
+
+
+def test_a_batch_without_rows_is_refused():
+    with pytest.raises(InputError, match="no rows"):
+        check_batch(X[:0], Y[:0])
+
+
+@pytest.mark.parametrize("rows", [torch.arange(3), torch.arange(4.0), torch.ones(4, dtype=torch.bool)])
+def test_positions_must_be_as_many_whole_numbers_as_there_are_labels(rows):
+    with pytest.raises(InputError, match=r"^rows must be 4 whole numbers"):
+        check_batch(X, Y, rows)
+
+
+@pytest.mark.parametrize(
+    ("peer", "sentence"),
+    [
+        ((X[:3], Y[:3]), "^every peer must have the 4 rows of the batch, but one has 3"),
+        ((X[:3], Y), "^x has 3 rows, but there are 4 labels"),
+    ],
+)
+def test_peers_must_be_batches_of_the_same_size(peer, sentence):
+    check_peers([(X, Y), (X, Y)], 4)
+    with pytest.raises(InputError, match=sentence):
+        check_peers([(X, Y), peer], 4)
+
+
+class Answering(nn.Module):
+    """Gives whatever it is told to make of its input."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+
+    def forward(self, x):
+        return self.answer(x)
+
+
+def test_logits_are_taken_from_an_object_that_has_them():
+    network = Maker(lambda outputs: Answering(lambda x: SimpleNamespace(loss=None, logits=x)))(3)
+    assert network(X) is X
+
+
+@pytest.mark.parametrize(("answer", "told"), [(lambda x: (x, x), "tuple"), (lambda x: {"logits": x}, "dict")])
+def test_an_output_without_logits_is_refused(answer, told):
+    network = Maker(lambda outputs: Answering(answer))(3)
+    with pytest.raises(InputError, match=rf"must return logits, a tensor \(B, K\), not {told}; wrap it"):
+        network(X)
+
+
+def test_a_head_of_a_method_may_return_what_it_likes():
+    network = Maker(lambda head: make_head(4, head))(lambda features: Answering(lambda x: (x, x)))
+    assert network(X) == (X, X)
+
+
+def test_lazy_layers_are_refused_until_they_have_weights():
+    def run_once(outputs):
+        network = nn.LazyLinear(outputs)
+        network(X)
+        return network
+
+    with pytest.raises(InputError, match="run the network once before net returns it"):
+        Maker(nn.LazyLinear)(3)
+    assert Maker(run_once)(3).in_features == 2
+
+
+def test_a_maker_is_pickled_with_the_function_in_it():
+    again = pickle.loads(pickle.dumps(Maker(plain)))
+    assert again(3).out_features == 3

@@ -1,22 +1,34 @@
 """Methods in anyone's loop: a method as one torch module whose forward is its objective.
 
-The loop has the batches and the optimiser; the module has the networks, the random numbers and whatever else the method
-keeps. All of it is in its state dict, as tensors.
+The loop has the batches and the optimiser; the module has the networks, the seed of the random numbers and whatever
+else the method keeps. All of it is in its state dict, as tensors.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 
 from labelnoise.config import Value
-from labelnoise.engine.step import Step, Tensors, chosen, follow, owner, prediction
+from labelnoise.engine.instance import Causal, instance_transition
+from labelnoise.engine.step import Step, Tensors, chosen, follow, owner, prediction, transition
 from labelnoise.errors import InputError
 from labelnoise.methods import Method, Stage, build
 from labelnoise.rng import Rng, seeded_init
 from labelnoise.types import Batch, Context, DataSpec, Terms
-from labelnoise.untold import Rowless, Spec, Timeless, check_told, estimated, factory, unready
+from labelnoise.untold import (
+    Maker,
+    Rowless,
+    Spec,
+    Timeless,
+    check_batch,
+    check_peers,
+    check_told,
+    estimated,
+    unready,
+)
 
 
 def step(
@@ -35,7 +47,7 @@ def step(
     `net` makes a new network at each call, from its number of outputs; of some methods, from a function that makes a
     head of a number of features. `shape` of one input and `train_size`, the number of rows, are for methods that ask.
     """
-    return MethodStep(build(method, settings), Spec(tuple(shape), classes, train_size, factory(net)), seed)
+    return MethodStep(build(method, settings), Spec(tuple(shape), classes, train_size, Maker(net)), seed)
 
 
 class Place(NamedTuple):
@@ -56,14 +68,13 @@ class MethodStep(nn.Module):
     In training mode a call is a step; in eval mode it gives the loss and leaves no trace.
     """
 
-    stage: Stage  # the present one
-    trains: tuple[str, ...]  # networks that learn in it
+    trains: tuple[str, ...]  # networks that learn in the present stage
     place: Place
 
     def __init__(self, method: Method, spec: DataSpec, seed: int = 0) -> None:
         super().__init__()
         self.method, self.spec, self.seed = method, spec, seed
-        self.last = Terms(torch.zeros(()))  # of the last call, without gradients
+        self.last = Terms(torch.zeros(()))  # of the last call in training mode, without gradients
         self.module = self._new("init")
         self._fixed = {name for name, param in self.module.named_parameters() if not param.requires_grad}
         for stage in method.stages():
@@ -79,27 +90,28 @@ class MethodStep(nn.Module):
     ) -> Tensor:
         """The loss of a batch; `rows` are its positions in the training set, `peers` further pairs of x and y."""
         check_told(self.stage, bool(self.place.ready), len(peers), update)
-        batch = Rowless(x, y, y) if rows is None else Batch(x, y, rows.to(y.device))
-        ctx = self._context(batch, tuple(Rowless(x1, y1, y1) for x1, y1 in peers), update)
+        check_batch(x, y, rows)
+        check_peers(peers, len(y))
+        batch = _batch(x, y, rows)
+        ctx = self._context(batch, tuple(_batch(*peer) for peer in peers), update)
         if update:
             self._let_learn((update,))
         terms = self.stage.method.objective(self.networks, batch, ctx)
         if update:
             self._let_learn(self.trains)
-        plain = ({name: value.detach() for name, value in named.items()} for named in terms[1:])
-        self.last = Terms(terms.loss.detach(), *plain)
         if self.training:
-            for name, value in self.last.memory.items():
-                place = self._held("memory")[name]
-                place[batch.rows] = value.to(place.dtype)
-            if update == self.updates[-1]:
-                self.place = self.place._replace(calls=self.place.calls + 1, step=self.place.step + 1)
+            self._note(terms, batch, update)
         return terms.loss
 
     @property
     def logs(self) -> Mapping[str, Tensor]:
-        """Numbers of the last call by name; `last` has the rest, such as which examples were kept."""
+        """Numbers of the last call in training mode; `last` has the rest, such as which examples were kept."""
         return self.last.logs
+
+    @property
+    def stage(self) -> Stage:
+        """The present one."""
+        return self.method.stages()[self.place.stage]
 
     @property
     def networks(self) -> dict[str, nn.Module]:
@@ -128,6 +140,9 @@ class MethodStep(nn.Module):
         index = self.stages.index(stage) if stage in self.stages else stage
         if not (isinstance(index, int) and 0 <= index < len(self.stages)):
             raise InputError(f"there is no stage {stage!r}; there are {', '.join(self.stages)}, counted from 0")
+        if index > self.place.stage + 1:
+            following = self.stages[self.place.stage + 1]
+            raise InputError(f"stage {self.stages[index]!r} builds on those before it; begin stage {following!r} first")
         *before, entered = self.method.stages()[: index + 1]
         found = estimated(entered.before, self.spec.classes, sum(each.share for each in before), probs, labels)
         if found is None:
@@ -170,15 +185,30 @@ class MethodStep(nn.Module):
     @torch.no_grad()
     def log_probs(self, x: Any) -> Tensor:
         """Log-probabilities of the true classes, (B, K), in eval mode."""
-        mode, draws = self.training, self.stage.method.draws(self.spec, 1, self._rng("predict"))
-        try:
-            return prediction(self.stage.method, self.eval().networks, x, draws, self._held("aux"), noisy=False)
-        finally:
-            self.train(mode)
+        method = self.stage.method
+        draws = method.draws(self.spec, 1, self._rng("predict"))
+        with self._in_eval_mode():
+            return prediction(method, self.networks, x, draws, self._held("aux"), noisy=False)
 
     def predict(self, x: Any) -> Tensor:
         """The likeliest true classes, (B,)."""
         return self.log_probs(x).argmax(-1)
+
+    @torch.no_grad()
+    def transition(self, x: Any = None) -> Tensor:
+        """P(given j | true i) at [i, j]: the T (K, K) that the method has now or, of inputs, its T(x) (B, K, K)."""
+        stage, name = self.stage, self.method.name
+        with self._in_eval_mode():
+            if isinstance(stage.method, Causal):
+                if x is None:
+                    raise InputError(f"method {name!r} learns how noise depends on x; call step.transition(x)")
+                return instance_transition(stage.method, self.networks, x, self._held("aux"))
+            found = transition(stage.method, self.networks, self._held("aux"))
+        if "T" not in found:
+            raise InputError(f"method {name!r} has no T in stage {stage.name!r}, of {', '.join(self.stages)}")
+        if x is not None:
+            raise InputError(f"method {name!r} has one T for all x; call step.transition()")
+        return found["T"]
 
     def train(self, mode: bool = True) -> Self:
         """Training mode for the networks that learn in this stage, eval mode for the others."""
@@ -187,15 +217,16 @@ class MethodStep(nn.Module):
         return self
 
     def get_extra_state(self) -> Tensor:
-        """Where the training stands, for the state dict."""
-        return torch.tensor(self.place)
+        """Where the training stands, and the seed, for the state dict."""
+        return torch.tensor((*self.place, self.seed))
 
     def set_extra_state(self, state: Tensor) -> None:
         """Stand there again."""
-        self._enter(Place(*state.tolist()))
+        *place, self.seed = state.tolist()
+        self._enter(Place(*place))
 
     def _enter(self, place: Place) -> None:
-        self.place, self.stage = place, self.method.stages()[place.stage]
+        self.place = place
         learning = [name for name in self.networks if name not in self.stage.method.averages()]
         self.trains = chosen(self.stage.trains, learning) or tuple(learning)
         self._let_learn(self.trains)
@@ -204,6 +235,25 @@ class MethodStep(nn.Module):
     def _let_learn(self, networks: Sequence[str]) -> None:
         for name, param in self.module.named_parameters():
             param.requires_grad_(owner(name) in networks and name not in self._fixed)
+
+    def _note(self, terms: Terms, batch: Batch, update: str) -> None:
+        plain = ({name: value.detach() for name, value in named.items()} for named in terms[1:])
+        self.last = Terms(terms.loss.detach(), *plain)
+        for name, value in self.last.memory.items():
+            place = self._held("memory")[name]
+            place[batch.rows] = value.to(place.dtype)
+        if update == self.updates[-1]:
+            self.place = self.place._replace(calls=self.place.calls + 1, step=self.place.step + 1)
+
+    @contextmanager
+    def _in_eval_mode(self) -> Iterator[None]:
+        modes = {module: module.training for module in self.modules()}  # of each, for parts may be frozen
+        self.eval()
+        try:
+            yield
+        finally:
+            for module, mode in modes.items():
+                module.training = mode
 
     def _context(self, batch: Batch, peers: tuple[Batch, ...], update: str) -> Context:
         stage, _, calls, epoch, epochs, done, steps = self.place
@@ -236,6 +286,11 @@ class MethodStep(nn.Module):
     def _held(self, kind: str) -> Tensors:
         own = {name: value for name, value in self.named_buffers(recurse=False) if name.startswith(f"{kind}|")}
         return {name.removeprefix(f"{kind}|").replace("/", "."): value for name, value in own.items()}
+
+
+def _batch(x: Any, y: Tensor, rows: Tensor | None = None) -> Batch:
+    y = y.long()  # which alone indexes in every torch function
+    return Rowless(x, y, y) if rows is None else Batch(x, y, rows.to(y.device).long())
 
 
 def _make_room(module: MethodStep, state: Mapping[str, Tensor], prefix: str, *_: Any) -> None:

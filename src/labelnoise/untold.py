@@ -1,14 +1,18 @@
-"""What a loop of one's own has not told a method: it is missed when the method asks for it, with a sentence."""
+"""What a loop of one's own has not told a method, or told wrongly: it is missed or refused with a sentence."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Estimate, Stage
-from labelnoise.types import Batch, Context, DataSpec, Head, NetFactory, Snapshot
+from labelnoise.types import Batch, Context, DataSpec, Head, Snapshot
+
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def _missing(sentence: str) -> Any:
@@ -50,17 +54,36 @@ class Spec(DataSpec):
         return self[2]
 
 
-def factory(net: Callable[[Any], nn.Module]) -> NetFactory:
-    """The maker of networks, with sentences for what it cannot make."""
-    if isinstance(net, nn.Module) or not callable(net):
-        raise InputError(
-            "net must be a function that makes a new network, net(outputs), and not a network, for a method may need "
-            "several that begin differently; write net=lambda outputs: …"
-        )
+@dataclass(frozen=True)
+class Maker:
+    """The maker of networks, with sentences for what it cannot make; as easily pickled as the function in it."""
 
-    def made(head: Head) -> nn.Module:
+    net: Callable[[Any], nn.Module]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.net, nn.Module) or not callable(self.net):
+            raise InputError(
+                "net must be a function that makes a new network, net(outputs), and not a network, for a method may "
+                "need several that begin differently; write net=lambda outputs: …"
+            )
+
+    def __call__(self, head: Head) -> nn.Module:
+        """A new network, which gives logits where its head is a number."""
+        network = self._made(head)
+        if not isinstance(network, nn.Module):
+            raise InputError(f"net must return a torch module, not {type(network).__name__}")
+        if any(isinstance(param, UninitializedParameter) for param in network.parameters()):
+            raise InputError(
+                "net returns a network with lazy layers, which have no weights yet; give each layer its number of "
+                "inputs, or run the network once before net returns it"
+            )
+        if isinstance(head, int):
+            network.register_forward_hook(_logits)
+        return network
+
+    def _made(self, head: Head) -> nn.Module:
         try:
-            network = net(head)
+            return self.net(head)
         except (TypeError, ValueError, RuntimeError) as problem:
             if isinstance(head, int) or isinstance(problem, InputError):
                 raise
@@ -68,11 +91,17 @@ def factory(net: Callable[[Any], nn.Module]) -> NetFactory:
                 "the method has a head of its own, so head may be a function and no number; end the network that "
                 f"net(head) makes with labelnoise.nets.make_head(features, head) ({problem})"
             ) from problem
-        if not isinstance(network, nn.Module):
-            raise InputError(f"net must return a torch module, not {type(network).__name__}")
-        return network
 
-    return made
+
+def _logits(network: nn.Module, inputs: object, output: Any) -> Tensor:
+    # classifiers of Hugging Face, and torchvision's Inception in training, return an object that has them
+    logits = getattr(output, "logits", output)
+    if not isinstance(logits, Tensor):
+        raise InputError(
+            f"the network that net makes must return logits, a tensor (B, K), not {type(output).__name__}; "
+            "wrap it in a module that returns them alone"
+        )
+    return logits
 
 
 def estimated(
@@ -82,6 +111,8 @@ def estimated(
 
     It is asked without rows as well, since a T that is known comes out all the same.
     """
+    if probs is not None and labels is not None:
+        _check_snapshot(probs, labels, classes)
     if estimate is None:
         return {}
     if probs is not None and labels is not None:
@@ -113,3 +144,50 @@ def check_told(stage: Stage, ready: bool, peers: int, update: str) -> None:
         )
     if update not in updates:
         raise InputError(f"update {update!r} is none of {updates}; call step(x, y, update=…) with each in turn")
+
+
+def check_batch(x: Any, y: Tensor, rows: Tensor | None = None) -> None:
+    """An error where inputs, given labels and positions of a batch do not belong together."""
+    if not _whole(y):
+        raise InputError(f"labels must be a tensor (B,) of whole numbers, not {_told(y)}; soft ones are not taken")
+    if not len(y):
+        raise InputError("the batch has no rows; leave it out")
+    if (found := _counted(x, len(y))) != len(y):
+        raise InputError(f"x has {found} rows, but there are {len(y)} labels; give one label for each row")
+    if rows is not None and not (_whole(rows) and len(rows) == len(y)):
+        raise InputError(f"rows must be {len(y)} whole numbers, as many as there are labels, not {_told(rows)}")
+
+
+def check_peers(peers: Sequence[tuple[Any, Tensor]], size: int) -> None:
+    """An error where a further batch is none, or of another size, since inputs of one meet labels of another."""
+    for x, y in peers:
+        check_batch(x, y)
+        if len(y) != size:
+            raise InputError(f"every peer must have the {size} rows of the batch, but one has {len(y)}")
+
+
+def _check_snapshot(probs: Tensor, labels: Tensor, classes: int) -> None:
+    if not (_whole(labels) and probs.shape == (len(labels), classes) and len(labels)):
+        raise InputError(
+            f"probs must be (N, {classes}) and labels N whole numbers, not {_told(probs)} and {_told(labels)}"
+        )
+    if (probs < 0).any():
+        raise InputError("probs must be probabilities, but some are negative; of log-probabilities take .exp()")
+
+
+def _counted(x: Any, expected: int) -> int:
+    # tensors that agree tell how many rows there are; flat tokens with offsets, or a list of images, do not
+    parts = x.values() if isinstance(x, Mapping) else x if isinstance(x, tuple | list) else [x]
+    counts = {len(each) for each in parts if isinstance(each, Tensor) and each.dim()}
+    known = len(counts) == 1 and not (isinstance(x, list) and len(x) == expected)
+    return counts.pop() if known else expected
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dim() == 1 and value.dtype in INTEGERS
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')} of shape {tuple(value.shape)}"
+    return f"a {type(value).__name__}"

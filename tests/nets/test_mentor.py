@@ -21,6 +21,12 @@ def test_a_level_passes_no_gradient_to_what_is_noted() -> None:
     assert (level.value.item(), level.value.requires_grad) == (3.0, False)
 
 
+def test_a_level_notes_nothing_in_eval_mode() -> None:
+    level = Level().eval()
+    assert level(torch.tensor(3.0)).item() == 3.0
+    assert level.value.item() == 0.0
+
+
 def test_a_weight_is_that_of_an_example_alone() -> None:
     torch.manual_seed(0)
     mentor, losses, labels = Mentor(3), torch.rand(5), torch.tensor([0, 1, 2, 0, 1])

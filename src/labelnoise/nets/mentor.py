@@ -16,8 +16,9 @@ class Level(nn.Module):
         self.register_buffer("known", torch.full((), known))  # of a mean, the share that comes from batches
 
     def forward(self, value: Tensor) -> Tensor:
-        """Note the number, and give it back."""
-        self.value.copy_(value.detach())
+        """Note the number, in training, and give it back."""
+        if self.training:
+            self.value.copy_(value.detach())
         return value
 
 
