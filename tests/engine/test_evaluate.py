@@ -103,6 +103,25 @@ def test_every_measure_has_one_value_per_run():
     assert len(measures) == 3 * 4 + 1 + 2 * 3
 
 
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_the_error_of_a_methods_matrix_is_the_mean_over_entries(executor):
+    runner, loader, data, parts = scene(executor)
+    matrices = torch.rand(2, CLASSES, CLASSES, generator=torch.Generator().manual_seed(1)).double()
+    runner.set_aux({"T": matrices})
+    errors, counts = evaluate(runner, loader)["train/T_error"], np.zeros((CLASSES, CLASSES))
+    for i in parts["train"].tolist():
+        counts[data.y_true[i], data.y_given[i]] += 1
+    for run in range(len(SEEDS)):
+        off = np.abs(matrices[run].numpy() - counts / counts.sum(1, keepdims=True))
+        assert errors[run].item() == pytest.approx(off.mean(), abs=1e-12)
+
+
+def test_a_matrix_without_truth_has_no_error():
+    runner, loader, *_ = scene(truth=False)
+    runner.set_aux({"T": torch.eye(CLASSES).double().expand(2, -1, -1)})
+    assert "train/T_error" not in evaluate(runner, loader)
+
+
 @pytest.mark.parametrize("part", ["train", "validation"])
 def test_rows_with_right_and_wrong_labels_are_judged_apart(part):
     runner, loader, data, parts = scene()

@@ -41,7 +41,7 @@ def scene(methods, executor="streams", *, truth=True):
 @pytest.mark.parametrize("rows", [256, 7])
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_numbers_are_those_of_the_method_for_each_run(executor, rows, monkeypatch):
-    monkeypatch.setattr("labelnoise.engine.evaluate.ROWS", rows)
+    monkeypatch.setattr(examine, "TOGETHER", rows)
     found = examined(*scene([Sums(1.0), Sums(3.0)], executor))
     sums, labels = torch.arange(60.0).reshape(30, 2).sum(1)[:20], torch.arange(20) % 3
     torch.testing.assert_close(found["examined_sum"], sums.expand(2, 20))
@@ -68,3 +68,24 @@ def test_without_the_truth_nothing_is_called_wrong():
 
 def test_most_methods_find_nothing():
     assert examined(*scene([CE(), CE()])) == {}
+
+
+@dataclass(frozen=True)
+class Ranks(Method):
+    """Compares the rows that it is shown together."""
+
+    def examine(self, nets, batch, ctx):
+        return {"rank": batch.x[:, 0].argsort().argsort()}
+
+
+@pytest.mark.parametrize("runs", [1, 9])
+def test_rows_are_shown_together_whatever_the_number_of_runs(runs, monkeypatch):
+    monkeypatch.setattr("labelnoise.engine.evaluate.NUMBERS", {"cpu": 60})  # what a prediction may take at once
+    monkeypatch.setattr(examine, "TOGETHER", 8)
+    data = Dataset("made up", torch.arange(60.0).reshape(30, 2), torch.arange(30) % 3, None, tuple("abc"))
+    tasks = [Task(data, Splits(*torch.arange(30).split([20, 5, 5])), seed) for seed in range(runs)]
+    spec = DataSpec((2,), 3, 20, lambda head: nn.Linear(2, head))
+    runner = EXECUTORS["packed"]([Ranks()] * runs, spec, tuple(range(runs)), torch.zeros(()))
+    runner.enter(0, Optimiser())
+    found = examined(runner, Loader(tasks))["examined_rank"]
+    assert found.tolist() == [[*range(8), *range(8), *range(4)]] * runs

@@ -197,6 +197,20 @@ def test_each_run_goes_back_to_its_own_best_weights():
         assert torch.equal(value[1], history[1][name][1])
 
 
+def test_of_a_network_that_noisy_validation_does_not_judge_the_last_weights_are_kept():
+    @dataclass(frozen=True)
+    class Half(Pair):
+        unjudged = ("net",)
+
+    lane, _ = stepped(packed([Half(), Half()]), 1)
+    for step, better in enumerate([[True, True], [False, True]]):
+        lane.keep_best(torch.tensor(better))
+        last = weights(lane)
+        lane.step(batch(2), (), {}, clock(step))
+    lane.restore_best()
+    assert all(torch.equal(value, last[name]) for name, value in weights(lane).items() if owner(name) == "net")
+
+
 def test_entering_a_stage_forgets_the_remembered_weights():
     lane, _ = stepped(LANES["alone"](Pair()))
     lane.keep_best(torch.tensor(True))

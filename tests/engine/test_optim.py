@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from labelnoise.config import Optimiser, Schedule
+from labelnoise.engine import optim
 from labelnoise.engine.optim import OPTIMISERS, Updater, factor, late_beta1
 
 SETTINGS = {
@@ -173,6 +174,25 @@ def test_a_skip_in_a_pack_that_declared_none_is_refused():
     updater = Updater({"net": {"w": numbers(2, 2)}}, Optimiser(), {}, runs=2)
     with pytest.raises(ValueError, match="must declare `skips`"):
         updater.step({"w": numbers(2, 2)}, 1.0, {"net": torch.ones(2)})
+
+
+@every_optimiser
+def test_where_nothing_is_fused_a_step_is_skipped_as_well(settings, monkeypatch):
+    start, grads, flags = numbers(4, 3), numbers(5, 4, 3, seed=1), (0, 1, 0, 1, 1)
+    make = optim.make
+
+    def unfused(settings, groups):
+        optimizer = make(settings, groups)
+        for each in (optimizer.defaults, *optimizer.param_groups):
+            each["fused"] = False
+        return optimizer
+
+    monkeypatch.setattr(optim, "make", unfused)
+    param = start.clone()
+    updater = Updater({"net": {"w": param}}, settings, {}, skips=True)
+    for grad, flag in zip(grads, flags, strict=True):
+        updater.step({"w": grad}, 1.0, {"net": torch.tensor(float(flag))})
+    torch.testing.assert_close(param, stepped(settings, start, grads, flags), rtol=0, atol=1e-12)
 
 
 def test_a_network_without_a_flag_is_stepped_even_after_one_that_said_no():

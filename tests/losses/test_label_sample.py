@@ -71,6 +71,15 @@ def test_enumerated_labels_have_the_probabilities_of_their_classes_as_weights():
     assert torch.equal(label, every_label(3, logits))
 
 
+@pytest.mark.parametrize("mode", ["softmax", "enumerate"])
+def test_an_expectation_over_labels_has_the_gradient_of_the_expectation(mode):
+    logits, value = random(4, 3).requires_grad_(), random(3, seed=1)  # of each class
+    label, weight = sampled_label(logits, random(4, 3), mode)
+    (grad,) = torch.autograd.grad((weight * (label @ value)).sum(), logits)
+    probs = logits.detach().softmax(-1)
+    torch.testing.assert_close(grad, probs * (value - (probs @ value)[:, None]), rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize("mode", ["gumbel_soft", "gumbel_st", "softmax"])
 def test_one_label_per_row_sums_to_one_and_counts_once(mode):
     label, weight = sampled_label(random(6, 3), random(6, 3, seed=1), mode)

@@ -187,3 +187,46 @@ def test_a_transition_has_a_distribution_of_given_labels_for_every_true_one():
 def test_settings_of_bound_and_networks_are_checked(settings):
     with pytest.raises(InputError, match="must be"):
         CausalNL(**settings)
+
+
+def test_what_noisy_validation_cannot_judge_is_what_no_prediction_reads():
+    method, nets, ctx = scene()
+    for name in method.unjudged:
+        del nets[name]
+    assert method.log_probs(nets, X, ctx).shape == method.noisy_log_probs(nets, X, ctx).shape == (4, 3)
+    assert set(nets) == {"classifier_a", "classifier_b"}
+
+
+def test_the_second_version_forgets_from_the_first_epoch_on():
+    method = replace(build("causal_nl", {"preset": "official_v2"}), forget=0.75, ramp=4)
+    kept = method.objective(fixed_nets(), BATCH, drawing_label(epoch=0.0)).kept  # as many as epoch 1 of others: 3 of 4
+    assert [weight.sum() for weight in kept.values()] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"forget": 1.7}, "forget must be a share"),
+        ({"ramp": -3}, "ramp and first"),
+        ({"tau": 0.0}, "tau must be above"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, sentence):
+    with pytest.raises(InputError, match=sentence):
+        CausalNL(**settings)
+
+
+def test_with_an_estimated_rate_all_networks_start_anew():
+    warm_up, train = CausalNL(rate="estimated").stages()
+    assert warm_up.method.forget == 0
+    assert set(train.restart) == set(scene()[1])
+
+
+@pytest.mark.parametrize("mode", ["gumbel_soft", "enumerate"])
+def test_networks_in_half_precision_give_a_finite_loss_in_single(mode):
+    method, nets, ctx = scene(CausalNL(forget=0.25, latent=2, y_mode=mode))
+    half = {name: net.bfloat16() for name, net in nets.items()}
+    draws = {name: value.bfloat16() for name, value in ctx.draws.items()}
+    loss = method.objective(half, BATCH._replace(x=X.bfloat16()), ctx._replace(draws=draws)).loss
+    assert loss.dtype == torch.float32
+    assert loss.isfinite()

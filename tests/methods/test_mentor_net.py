@@ -107,6 +107,28 @@ def test_mentor_and_network_do_not_share_a_gradient(table, labelled) -> None:
     assert nets["mentor"].logit.grad.abs() > 0.01
 
 
+class Scaling(nn.Module):
+    """A mentor whose logit is a multiple of the loss."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = nn.Parameter(torch.tensor(-0.7, dtype=torch.float64))
+
+    def forward(self, loss, level, y, share):
+        return self.factor * loss
+
+
+def test_a_mentor_that_goes_by_the_loss_passes_no_gradient_to_the_network_nor_gets_any_from_it(table, labelled) -> None:
+    nets = paced(table(LOGITS_A), mentor=Scaling())
+    MentorNet(1 / 3, 0, mentor="learnt").objective(nets, labelled(LABELS), at(0)).loss.backward()
+    probs, loss = torch.tensor(LOGITS_A).double().softmax(-1), torch.tensor(LOSSES_A).double()
+    weight = torch.sigmoid(-0.7 * loss)
+    torch.testing.assert_close(nets["net"].logits.grad, weight[:, None] * (probs - torch.eye(3)[LABELS]) / 6)
+    confidence, right = probs.max(-1).values, (probs.argmax(-1) == torch.tensor(LABELS)).double()
+    expected = (confidence * (weight - right) * loss).sum() / confidence.sum()  # of weighted logistic regression
+    torch.testing.assert_close(nets["mentor"].factor.grad, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_a_learnt_mentor_is_asked_about_loss_level_label_and_progress(table, labelled) -> None:
     nets = paced(table(LOGITS_A), mentor=Saying(0.0))
     share = torch.tensor(0.25, dtype=torch.float64)

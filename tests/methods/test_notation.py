@@ -2,7 +2,7 @@ import pytest
 
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, build
-from labelnoise.methods.notation import from_text, to_text
+from labelnoise.methods.notation import from_text, to_text, told
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,20 @@ def test_every_preset_can_be_told_and_read_again(name, preset) -> None:
     method = from_text(f"{name}(preset={preset})")
     assert method == build(name, {"preset": preset})
     assert from_text(to_text(method)) == method
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ce", "ce"),
+        ("mentor_net", "mentor_net(forget=0.4)"),
+        ("mentor_net(preset=official)", "mentor_net(forget=0.3, ramp=0, mentor=quantile)"),
+        ("co_teaching(forget=0.1)", "co_teaching(forget=0.1)"),
+        ("distillation(teacher=co_teaching)", "distillation(teacher=co_teaching)"),
+    ],
+)
+def test_the_noise_rate_is_told_where_a_text_does_not_set_it(text, expected) -> None:
+    assert told(text, 0.4) == expected
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,14 @@ def test_keep_smallest_counts_by_floor_without_rounding_slips_and_keeps_one(rate
     assert keep_smallest(torch.arange(10.0), rate).sum().item() == kept
 
 
+@pytest.mark.parametrize("n", [10, 128, 1000])
+def test_a_rate_in_single_precision_keeps_as_many_as_the_same_number_written_out(n: int) -> None:
+    rates = [hundredth / 100 for hundredth in range(100)]
+    loss = torch.arange(float(n))
+    kept = [keep_smallest(loss, torch.tensor(rate)).sum().item() for rate in rates]
+    assert kept == [max(1, (100 - hundredth) * n // 100) for hundredth in range(100)]
+
+
 def test_keep_smallest_passes_no_gradient() -> None:
     assert not keep_smallest(torch.rand(4, requires_grad=True), 0.5).requires_grad
 

@@ -39,8 +39,15 @@ class Busy(Method):
         assert set(nets) == {"net", "other"}
         assert (set(ctx.draws), set(ctx.memory), set(ctx.aux), ctx.update) == ({"shift"}, {"seen"}, {"T"}, "other")
         return Terms(
-            nets["other"](batch.x).sum(), memory={"seen": ctx.memory["seen"] + 1}, active={"other": torch.ones(())}
+            nets["other"](batch.x).sum(),
+            memory={"seen": ctx.memory["seen"] + 1},
+            active={"other": torch.ones(())},
+            kept={"net": torch.ones(2)},
         )
+
+    def examine(self, nets, batch, ctx):
+        assert (set(nets), set(ctx.aux)) == ({"net", "other"}, {"T"})
+        return {"weight": 2.0 * batch.y}
 
 
 INSIDE = Wrapped("teacher.", Busy())
@@ -76,6 +83,13 @@ def test_the_objective_sees_its_own_names_only(spec, labelled) -> None:
     terms = INSIDE.objective(nets, labelled([0, 1]), ctx)
     assert terms.memory["teacher.seen"].tolist() == [1, 1]
     assert set(terms.active) == {"teacher.other"}
+    assert set(terms.kept) == {"teacher.net"}
+
+
+def test_rows_are_examined_by_what_is_inside(spec, labelled) -> None:
+    nets = {**INSIDE.networks(spec), "net": nn.Identity()}
+    found = INSIDE.examine(nets, labelled([0, 1]), Context(aux={"teacher.T": torch.eye(3), "T": torch.zeros(3, 3)}))
+    assert found["weight"].tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("name", ["ce", "forward", "co_teaching", "heteroscedastic"])

@@ -38,6 +38,14 @@ def test_a_run_axis_gives_one_error_per_run():
     assert matrix_error(runs, TRUTH).mean_absolute.tolist() == pytest.approx([0.075, 0], abs=1e-15)
 
 
+def test_as_many_truths_as_estimates_are_compared_one_by_one():
+    runs, truths = np.array([ESTIMATE, ESTIMATE]), np.array([TRUTH, np.multiply(2, TRUTH)])
+    together = matrix_error(runs, truths)
+    for run in range(2):
+        alone = matrix_error(runs[run], truths[run])
+        assert [value[run].item() for value in together] == pytest.approx([value.item() for value in alone], abs=1e-15)
+
+
 def test_shares_of_counts_sum_to_one_in_every_row_that_has_any():
     found = shares(np.array([[[1, 3], [0, 0]], [[2, 2], [5, 0]]])).numpy()
     np.testing.assert_array_equal(found, [[[0.25, 0.75], [np.nan, np.nan]], [[0.5, 0.5], [1, 0]]])

@@ -49,7 +49,19 @@ def test_methods_are_trained_by_their_own_recipes() -> None:
 def test_on_moon_causal_nl_has_a_classifier_of_its_own() -> None:
     nets = [PAPER.recipe("moon", label)["net"]["name"] for label in ("CE", "CausalNL")]
     assert nets == ["mlp", "mlp_moon"]
-    assert PAPER.method("CausalNL", "moon", "instance:0.45").settings == {"preset": "paper", "latent": 1}
+    expected = {"preset": "paper", "latent": 1, "ramp": 75}
+    assert PAPER.method("CausalNL", "moon", "instance:0.45").settings == expected
+
+
+def test_on_moon_nothing_but_the_plain_optimiser_is_left_of_other_recipes() -> None:
+    job = configure.build(Job, PAPER.settings("moon", "instance:0.45", ["Co-teaching"]))
+    assert (job.train.schedule.name, job.train.schedule.beta1) == ("constant", 0)
+
+
+def test_on_clothing1m_causal_nl_has_fewer_epochs_and_a_rate_that_nothing_could_tell_it() -> None:
+    job = configure.build(Job, PAPER.settings("clothing1m", "none", ["CausalNL"]))
+    assert (job.train.epochs, job.train.batch, job.train.optimiser.lr) == (40, 16, 1e-3)
+    assert (job.methods[0].settings["forget"], job.methods[0].settings["latent"]) == (0.4, 100)
 
 
 @pytest.mark.parametrize(

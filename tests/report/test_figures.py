@@ -108,6 +108,23 @@ def test_the_same_figure_twice_is_the_same_text():
     assert curves("a", "title", [RUNS]) == curves("a", "title", [RUNS])
 
 
+def test_a_curve_is_the_mean_of_the_runs_that_have_a_value():
+    whole, part = np.array([[0.2, 0.6, 0.6]]), np.array([[0.2, 0.6, 0.6], [0.4, np.nan, np.nan]])
+    drawn = [re.search(r'd="([^"]+)"[^>]*stroke: var\(--s0\)', _line(each))[1] for each in (whole, part)]
+    first, *rest = ([float(y) for y in re.findall(r"[ML] \S+ (\S+)", path)] for path in drawn)
+    assert rest == [[pytest.approx(first[0] - (first[0] - first[1]) / 4, abs=0.02), *first[1:]]]
+
+
+def test_a_value_between_gaps_is_a_point():
+    alone = np.array([[0.2, np.nan, 0.4, np.nan, 0.6, 0.8]])
+    assert len(looks(_line(alone))) == 2
+    assert looks(_line(np.array([[0.2, 0.4, np.nan, 0.6, 0.8]]))) == []
+
+
+def _line(values):
+    return curves("a", "title", [Curve(values)], small=True)
+
+
 def test_names_of_classes_are_text_whatever_they_hold():
     svg = matrix("m", "T", np.eye(len(NASTY)), NASTY, axis=AXIS, cells=None)
     found = words(svg)

@@ -131,17 +131,41 @@ def test_classes_that_are_not_those_of_the_key_are_named(fabricate):
     checkpoint.save(path, tensors | features((1, 2, 3))(3), facts)
     captions = [panel.caption for panel in projections(rows(store), NAMES)["panels"]]
     assert captions == ["ce, seed 0", "gce, seed 0: bee, cat, dog in place of ant, bee, dog"]
+    captions = [panel.caption for panel in projections(rows(store), ("ant, red", *NAMES[1:]))["panels"]]
+    assert captions[1] == 'gce, seed 0: bee, cat, dog in place of "ant, red", bee, dog'
 
 
 def test_where_no_label_is_known_to_be_wrong_the_key_has_no_sign_for_it(fabricate):
     assert len(projections(rows(folder(fabricate, features(wrong=False))), NAMES)["key"]) == 3
 
 
+@pytest.mark.parametrize(
+    ("truth", "wrong", "title", "said"),
+    [
+        ("known", True, "Where wrong labels lie among the features", "A wrongly labelled row"),
+        ("known", False, "How classes lie among the features", ""),
+        ("unknown", False, "How classes lie among the features", "Which labels are wrong is not known"),
+    ],
+)
+def test_of_wrong_labels_among_features_only_what_is_known_is_said(fabricate, truth, wrong, title, said):
+    html = page(folder(fabricate, features(wrong=wrong), truth=truth))
+    section = re.search('<section id="projections">.*?</section>', html, re.DOTALL)[0]
+    assert re.search("<h2>(.*)</h2>", section)[1] == title
+    sentences = ("A wrongly labelled row", "Which labels are wrong is not known")
+    assert [each for each in sentences if each in section] == [said] * bool(said)
+
+
+def test_a_fourth_class_is_spoken_of_only_where_there_is_one(fabricate):
+    pages = [page(folder(fabricate, features((0, 1, 2)), classes=NAMES[:n], folder=f"of {n}")) for n in (3, 4)]
+    assert ["belong to a fourth class" in html for html in pages] == [False, True]
+
+
 def test_points_that_are_no_numbers_are_not_drawn(fabricate):
     def add(runs):
         return features()(runs) | {"projection_points": torch.full((runs, 6, 2), torch.nan)}
 
-    assert projections(rows(folder(fabricate, add)), NAMES) == {"panels": [], "key": []}
+    found = projections(rows(folder(fabricate, add)), NAMES)
+    assert (found["panels"], found["key"]) == ([], [])
 
 
 def test_a_folder_without_features_or_lines_has_neither_section(fabricate):

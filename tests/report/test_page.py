@@ -18,6 +18,7 @@ from labelnoise.errors import InputError
 from labelnoise.report.page import page, write_page
 from labelnoise.report.summary import summarise
 from labelnoise.results.select import NoisyValidation
+from labelnoise.results.store import Store
 
 SCRIPT = "<script>alert(1)</script>"
 NASTY = (SCRIPT, '"><img src=x onerror=alert(1)>', "$x$", "a & b", "x\x00\x1by", "\ud800", "שלום", "🦊", "long " * 60)
@@ -136,6 +137,15 @@ def test_marked_figures_are_bold(fabricate):
 )
 def test_it_says_what_accuracy_is_measured_against(fabricate, truth, reference):
     assert reference in html.unescape(page(small(fabricate, truth=truth)))
+
+
+def test_a_network_has_its_unusual_settings_beside_its_name(fabricate):
+    store = fabricate([named("ce")], epochs=2)
+    path = store.folder / "config.json"
+    facts = json.loads(path.read_text())
+    facts["base"]["net"] = {"name": "resnet18", "settings": {"stem": "imagenet"}}
+    path.write_text(json.dumps(facts))
+    assert "<dt>Network</dt><dd>resnet18 (stem=imagenet), " in page(Store.read(store.folder))
 
 
 def test_nothing_from_the_data_becomes_markup(fabricate):
@@ -338,6 +348,15 @@ def test_sections_depend_on_what_is_known(fabricate):
     assert "Realised:" not in unknown
     assert "validation part, as labelled" in unknown
     assert "As forward has it" in unknown
+
+
+def test_a_revised_matrix_is_shown_beside_what_it_was_before(fabricate):
+    store = small(fabricate, methods=[named("forward")], seeds=2)
+    for path in store.folder.glob("*/details.safetensors"):
+        details, _ = checkpoint.load(path, "")
+        checkpoint.save(path, details | {"T_before": torch.full_like(details["T"], 0.25)}, {})
+    captions = re.findall("<figcaption>(As forward[^<;]*)", page(store))
+    assert captions == ["As forward first estimated it", "As forward has it"]
 
 
 def test_many_classes_are_drawn_with_a_list_of_the_most_confused(fabricate):

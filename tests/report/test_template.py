@@ -27,3 +27,7 @@ def test_a_legend_has_the_looks_of_curves_in_their_order():
     assert [(key.label, key.colour) for key in found[:2]] == [("m0", "var(--s0)"), ("m1", "var(--s1)")]
     assert found[0].dashes == ""
     assert (found[8].colour, bool(found[8].dashes)) == ("var(--s0)", True)
+
+
+def test_a_legend_is_dashed_as_it_is_told():
+    assert [key.dashes for key in legend(["a", "b"], [(), (5, 2), (1, 1)])] == ["", "5 2"]

@@ -9,6 +9,7 @@ from labelnoise.config import Data, Job, Named, Optimiser, Train
 from labelnoise.data import Dataset
 from labelnoise.engine import checkpoint
 from labelnoise.errors import InputError
+from labelnoise.results import model as model_module
 from labelnoise.results.model import Model, Prediction, join_models, write_csv
 from labelnoise.results.select import NoisyValidation
 from labelnoise.sweep.compare import run_job
@@ -137,6 +138,18 @@ def test_a_model_of_causal_nl_tells_the_transition_of_new_rows_as_the_mean_of_it
     assert (one - two).abs().max() > 1e-3
     kept, _ = checkpoint.load(path.with_name("details.safetensors"), "")
     assert kept["shown_T"].shape == (2, 16, 3, 3)
+
+
+def test_a_transition_of_new_rows_asks_for_no_ids(tmp_path, raw_inputs, monkeypatch):
+    outcome, read = trained(tmp_path, "causal_nl"), []
+    (path,) = outcome.store.folder.glob("causal_nl-*/model.safetensors")
+    model = Model.load(path)
+    model.config = replace(model.config, data=replace(model.config.data, id_column="who"))
+    plain = model_module.read_inputs
+    monkeypatch.setattr(model_module, "read_inputs", lambda *given: read.append(given[2].id_column) or plain(*given))
+    model.transition(torch.eye(3))
+    model.predict(torch.eye(3))
+    assert read == ["", "who"]
 
 
 def test_a_model_without_a_transition_by_input_says_so(tmp_path, raw_inputs):

@@ -79,6 +79,19 @@ def test_what_was_set_by_hand_stays():
     assert told(Named("co_teaching", {"forget": 0.1}), 0.4).settings == DEFAULTS | {"forget": 0.1}
 
 
+@pytest.mark.parametrize(
+    ("teacher", "expected"),
+    [
+        ("co_teaching", "co_teaching(forget=0.4)"),
+        ("co_teaching(ramp=3)", "co_teaching(forget=0.4, ramp=3)"),
+        ("co_teaching(forget=0.1)", "co_teaching(forget=0.1)"),
+        ("ce", "ce"),
+    ],
+)
+def test_a_method_inside_another_is_told_too_unless_its_own_settings_say_otherwise(teacher, expected):
+    assert told(Named("distillation", {"teacher": teacher}), 0.4).settings["teacher"] == expected
+
+
 def test_other_settings_stay_beside_what_is_told():
     assert told(Named("co_teaching", {"ramp": 3}), 0.4).settings == DEFAULTS | {"forget": 0.4, "ramp": 3}
 
@@ -114,7 +127,13 @@ def test_whole_and_real_numbers_of_equal_value_are_one_setting():
 
 @pytest.mark.parametrize(
     ("method", "settings"),
-    [(Named("co_teaching"), ["forget"]), (Named("co_teaching", {"forget": 0.3}), []), (Named("gce"), [])],
+    [
+        (Named("co_teaching"), ["forget"]),
+        (Named("co_teaching", {"forget": 0.3}), []),
+        (Named("gce"), []),
+        (Named("distillation", {"teacher": "co_teaching(ramp=3)"}), ["teacher"]),
+        (Named("distillation", {"teacher": "co_teaching(forget=0.3)"}), []),
+    ],
 )
 def test_what_the_noise_rate_would_decide_is_known_unless_set_by_hand(method, settings):
     assert set_by_rate(method) == settings

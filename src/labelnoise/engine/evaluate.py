@@ -9,7 +9,7 @@ from torch import Tensor
 
 from labelnoise.data.loader import PARTS, Chunk, Loader, Part
 from labelnoise.engine.executors import Executor
-from labelnoise.metrics import margin_counts, pair_counts
+from labelnoise.metrics import margin_counts, matrix_error, pair_counts, shares
 from labelnoise.metrics.margins import margins
 
 ROWS = 256  # at once, at most; bounds the memory of methods that sample
@@ -31,6 +31,7 @@ def evaluate(
     label; of those with a wrong one `wrong_accuracy_true`, how many are recovered, and `wrong_accuracy_given`, how many
     are memorised. Of a training part beyond 100,000 rows an even share is judged.
     Rows that belong to none of the classes (true label -1) have wrong labels, and none that could be predicted.
+    `train/T_error` is how far entries of a method's T are from what the training labels are, on average.
     """
     measures: dict[str, Tensor] = {}
     strides = {part: _stride(loader) if part == "train" else 1 for part in PARTS}
@@ -50,7 +51,7 @@ def evaluate(
             done += chunk.y_given.shape[1]
             progress(done / rows)
         measures |= {f"{part}/{name}": value for name, value in _shares(sums, judged[part]).items()}
-    return measures
+    return measures | {f"train/{name}_error": value for name, value in _of_matrices(executor, loader).items()}
 
 
 def training_probs(executor: Executor, loader: Loader, pause: Pause = lambda: None) -> Tensor:
@@ -84,6 +85,14 @@ def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lam
         )
         found["margin_counts"] = reduce(torch.add, learnt)
     return found | executor.transition()
+
+
+def _of_matrices(executor: Executor, loader: Loader) -> dict[str, Tensor]:
+    y_true, matrices = loader.parts["train"].y_true, executor.transition()
+    if y_true is None or not matrices:
+        return {}
+    realised = shares(_pairs(y_true, loader.labels, matrices["T"].shape[-1]))  # (R, K, K)
+    return {name: matrix_error(T, realised).mean_absolute for name, T in matrices.items()}
 
 
 def rows_at_once(loader: Loader) -> int:

@@ -4,13 +4,14 @@ import torch
 from torch import Tensor
 
 from labelnoise.data.loader import Loader
-from labelnoise.engine.evaluate import Pause, rows_at_once
+from labelnoise.engine.evaluate import Pause
 from labelnoise.engine.executors import Executor
 from labelnoise.engine.step import Tensors
 from labelnoise.methods.base import Method
 from labelnoise.types import Batch, Context, Nets
 
 MOST = 2_000  # rows, evenly spread
+TOGETHER = 500  # however many runs there are: a method may rank the rows that it is shown together
 
 
 def examined(executor: Executor, loader: Loader, pause: Pause = lambda: None) -> dict[str, Tensor]:
@@ -21,8 +22,8 @@ def examined(executor: Executor, loader: Loader, pause: Pause = lambda: None) ->
     stride = -(-loader.samples // MOST)
     part, found = loader.parts["train"].every(stride), list[Tensors]()
     places = torch.arange(0, loader.samples, stride, device=loader.device).expand(executor.runs, -1)
-    size = rows_at_once(loader)
-    for chunk, rows in zip(loader.chunks("train", size, stride), torch.split(places, size, dim=1), strict=True):
+    chunks = loader.chunks("train", TOGETHER, stride)
+    for chunk, rows in zip(chunks, torch.split(places, TOGETHER, dim=1), strict=True):
         found.append(executor.apply(_of_run, chunk.x, torch.stack([chunk.y_given, rows], dim=1)))
         if not found[0]:
             return {}

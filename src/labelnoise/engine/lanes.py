@@ -106,9 +106,10 @@ class Lane(ABC):
         return result
 
     def keep_best(self, better: Tensor) -> None:
-        """Remember the present weights and estimates of the runs for which `better` holds."""
+        """Remember the present weights and estimates of the runs for which `better` holds; of some networks, of all."""
+        always = {name for name in self._weights() if owner(name) in self.current[0].unjudged}
         for name, value in self._changing().items():
-            flag = better.reshape(better.shape + (1,) * (value.dim() - better.dim()))
+            flag = better.reshape(better.shape + (1,) * (value.dim() - better.dim())) | (name in always)
             self.best[name] = torch.where(flag, value, self.best.get(name, value))
 
     def restore_best(self) -> None:

@@ -41,6 +41,9 @@ class Method:
     name: ClassVar[str] = ""  # set by `register`
     paper: ClassVar[str] = ""  # for docs/methods.md
     presets: ClassVar[Mapping[str, Mapping[str, Value]]] = {}  # settings by name, chosen by the setting `preset`
+    unjudged: ClassVar[tuple[str, ...]] = ()  # networks that no prediction of labels reads, so that noisy validation
+    # cannot choose their epoch: their last weights are kept
+    nested: ClassVar[tuple[str, ...]] = ()  # settings that are methods themselves, and are told the noise rate in turn
 
     @property
     def peers(self) -> int:
@@ -104,7 +107,10 @@ class Method:
         return logits.log_softmax(-1)
 
     def transition(self, nets: Nets, ctx: Context) -> Mapping[str, Tensor]:
-        """T (K, K) under the name "T", where the method estimates or learns one: shown in reports."""
+        """T (K, K) under the name "T", where the method estimates or learns one: shown in reports.
+
+        Others beside it, such as an earlier one, have names that begin so.
+        """
         return {"T": ctx.aux["T"]} if "T" in ctx.aux else {}
 
     def examine(self, nets: Nets, batch: Batch, ctx: Context) -> Mapping[str, Tensor]:

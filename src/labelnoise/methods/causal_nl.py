@@ -5,15 +5,15 @@ the authors' code. The preset `official` computes what that code does, and `offi
 these are three algorithms, so say which one was run. Where labels are enumerated BatchNorm counts all classes alike.
 """
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self, cast
+from dataclasses import dataclass
+from typing import ClassVar, cast
 
 from torch import Tensor, nn
 
 from labelnoise.config import Value
 from labelnoise.losses.cross_entropy import cross_entropy
-from labelnoise.methods.base import Method, hyper, register
-from labelnoise.methods.select import forget_rate, keep_smallest, weighted_mean
+from labelnoise.methods.base import hyper, register
+from labelnoise.methods.select import Forgetting, keep_smallest, weighted_mean
 from labelnoise.nets.causal_generator import Generative, Generator
 from labelnoise.rng import Rng
 from labelnoise.types import Batch, Context, DataSpec, Nets, Terms
@@ -24,31 +24,30 @@ WEIGHTS = ("reconstruction", "noisy_label", "label_prior", "gaussian_kl")
 
 @register("causal_nl")
 @dataclass(frozen=True)
-class CausalNL(Generative, Method):
+class CausalNL(Generative, Forgetting):
     """Where noise depends on the input and its rate is known; learns T(x): co-teaching - a bound on log P(x, given)."""
 
     paper: ClassVar[str] = (
         "Yao et al., Instance-dependent label-noise learning under a structural causal model, NeurIPS 2021"
     )
+    unjudged: ClassVar[tuple[str, ...]] = ("generator_a", "generator_b")
+    learners: ClassVar[tuple[str, ...]] = ("classifier_a", "classifier_b", *unjudged)
     presets: ClassVar = {
         "paper": {},
         "official": {**CODE, "prior_form": "constant", "kl_reduction": "sum"},
-        "official_v2": {**CODE, "prior_form": "sample", "elbo": 1e-3, **dict.fromkeys(WEIGHTS, 1.0)},
+        "official_v2": {**CODE, "prior_form": "sample", "first": 1, "elbo": 1e-3, **dict.fromkeys(WEIGHTS, 1.0)},
     }
 
-    forget: float = hyper(0.2, low=0.0, high=0.9)  # the share left out once the ramp is over: the noise rate
     reconstruction: float = hyper(0.1, low=0.01, high=1.0, log=True)  # weights of the terms of the bound
     noisy_label: float = hyper(0.1, low=0.01, high=1.0, log=True)
     label_prior: float = hyper(1e-5, low=1e-6, high=1.0, log=True)
     gaussian_kl: float = hyper(0.02, low=0.002, high=1.0, log=True)
     elbo: float = 1.0  # weight of the whole bound beside co-teaching
-    ramp: int = 10  # epochs
     divide_twice: bool = False  # the mean over the examples kept once more by their number
 
-    @property
-    def coupled(self) -> bool:
-        """Losses are ranked within the batch."""
-        return True
+    def __post_init__(self) -> None:
+        Generative.__post_init__(self)
+        Forgetting.__post_init__(self)
 
     def networks(self, spec: DataSpec) -> dict[str, nn.Module]:
         """Two branches of a classifier and generative networks."""
@@ -59,15 +58,11 @@ class CausalNL(Generative, Method):
         """Of each branch what labels (B, K) and z (B, J) are drawn by."""
         return {f"{name}_{k}": each for k in "ab" for name, each in self.drawn(spec, size, rng).items()}
 
-    def informed(self, noise_rate: float) -> Self:
-        """Forget as many as are wrong."""
-        return replace(self, forget=noise_rate)
-
     def objective(self, nets: Nets, batch: Batch, ctx: Context) -> Terms:
         """Of each branch, cross-entropy over the other's small losses and the negative bound over all rows."""
         logits = {k: nets[f"classifier_{k}"](batch.x) for k in "ab"}
         losses = {k: cross_entropy(logits[k], batch.y) for k in "ab"}
-        small = {k: keep_smallest(losses[k], forget_rate(self.forget, ctx.epoch, self.ramp)) for k in "ab"}
+        small = {k: keep_smallest(losses[k], self.forgotten(ctx)) for k in "ab"}
         kept, found = {"a": small["b"], "b": small["a"]}, {}
         for k in "ab":
             found[k] = self.terms(batch, logits[k], nets[f"generator_{k}"], ctx.draws[f"y_{k}"], ctx.draws[f"z_{k}"])

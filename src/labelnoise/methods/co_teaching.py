@@ -25,14 +25,10 @@ class CoTeaching(Forgetting):
     paper: ClassVar[str] = (
         "Han et al., Co-teaching: robust training of deep neural networks with extremely noisy labels, NeurIPS 2018"
     )
+    learners: ClassVar[tuple[str, ...]] = ("a", "b")
     presets: ClassVar = {"paper": {"form": "paper"}, "official": {"first": 1, "divide_twice": True}}
 
     divide_twice: bool = False  # the mean once more by the number of examples kept
-
-    @property
-    def learners(self) -> tuple[str, ...]:
-        """Both."""
-        return ("a", "b")
 
     def networks(self, spec: DataSpec) -> dict[str, nn.Module]:
         """Two of the same kind, made independently."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from labelnoise.errors import InputError
 from labelnoise.losses.distillation import OnStudent, distilled
 from labelnoise.methods.base import Method, Stage, check_unused, hyper, register
-from labelnoise.methods.notation import from_text, to_text
+from labelnoise.methods.notation import from_text, to_text, told
 from labelnoise.methods.wrapped import Wrapped
 from labelnoise.rng import Rng
 from labelnoise.types import Batch, Context, DataSpec, Nets, Terms
@@ -25,6 +25,7 @@ class Distillation(Method):
     """A second network forgets what the first has memorised: -Σ_k softmax(z_teacher / t)_k log softmax(z / t)_k."""
 
     paper: ClassVar[str] = "Lukasik et al., Does label smoothing mitigate label noise?, ICML 2020"
+    nested: ClassVar[tuple[str, ...]] = ("teacher",)
     presets: ClassVar = {
         "vanilla": {"teacher": "ce"},
         "smoothing_on_student": {"teacher": "ce", "on_student": "smoothing"},
@@ -73,7 +74,7 @@ class Distillation(Method):
 
     def informed(self, noise_rate: float) -> Self:
         """With a teacher that is told the rate."""
-        return replace(self, teacher=to_text(from_text(self.teacher).informed(noise_rate)))
+        return replace(self, teacher=told(self.teacher, noise_rate))
 
     def settled(self) -> Self:
         """With a teacher whose files are replaced by what is in them."""

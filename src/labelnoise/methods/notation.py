@@ -1,16 +1,34 @@
 """A method with its settings as one text, for where it is a setting of another."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from math import isfinite
 from typing import Any, get_args, get_type_hints
 
 from labelnoise.config import Value
 from labelnoise.errors import InputError
-from labelnoise.methods.base import METHODS, Method, build
+from labelnoise.methods.base import METHODS, Method, build, expanded
 
 
 def from_text(text: str) -> Method:
     """A method by its name, with settings in brackets: `gce(q=0.5)`."""
+    return build(*_parts(text))
+
+
+def told(text: str, noise_rate: float) -> str:
+    """The text of a method that is told the noise rate, where its settings do not say otherwise."""
+    name, settings = _parts(text)
+    plain = build(name, settings)
+    by_hand = {key: getattr(plain, key) for key in expanded(name, settings)}
+    return to_text(replace(plain.informed(noise_rate), **by_hand))
+
+
+def to_text(method: Method) -> str:
+    """The text that `from_text` makes into this method."""
+    changed = {f.name: getattr(method, f.name) for f in fields(method) if getattr(method, f.name) != f.default}
+    return method.name + (f"({', '.join(f'{key}={value}' for key, value in changed.items())})" if changed else "")
+
+
+def _parts(text: str) -> tuple[str, dict[str, Value]]:
     name, opened, rest = text.strip().partition("(")
     if bool(opened) != text.strip().endswith(")") or text.count("(") != text.count(")"):
         raise InputError(f"method {text!r} has a bracket without its other half; write it as gce(q=0.5)")
@@ -20,13 +38,7 @@ def from_text(text: str) -> Method:
         if not equals or key.strip() in settings:
             raise InputError(f"{pair.strip()!r} in method {text!r} is no setting of its own; write it as gce(q=0.5)")
         settings[key.strip()] = _value(value.strip(), _hint(name.strip(), key.strip()))
-    return build(name.strip(), settings)
-
-
-def to_text(method: Method) -> str:
-    """The text that `from_text` makes into this method."""
-    changed = {f.name: getattr(method, f.name) for f in fields(method) if getattr(method, f.name) != f.default}
-    return method.name + (f"({', '.join(f'{key}={value}' for key, value in changed.items())})" if changed else "")
+    return name.strip(), settings
 
 
 def _pairs(text: str) -> list[str]:

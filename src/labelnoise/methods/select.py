@@ -5,7 +5,7 @@ gradient. `Forgetting` is what methods share that leave out a growing share of e
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, Self, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import torch
 from torch import Tensor
@@ -29,11 +29,11 @@ def weighted_mean(loss: Tensor, weight: Tensor, floor: float = 0.0) -> Tensor:
 def keep_smallest(loss: Tensor, rate: Tensor | float) -> Tensor:
     """1 for the smallest losses (B,) when a share `rate` is forgotten, else 0; ties go to the earlier position.
 
-    max(1, floor((1 - rate) B + 1e-9)) examples are kept.
+    max(1, floor((1 - rate) B + 1e-9)) examples are kept; a rate in fewer bits is rounded by as much as it lacks.
     """
-    n = loss.shape[0]
-    share = 1 - torch.as_tensor(rate, dtype=torch.float64, device=loss.device)
-    keep = (share * n + ROUNDING).floor().clamp(min=1)
+    n, exact = loss.shape[0], torch.as_tensor(rate, dtype=torch.float64, device=loss.device)
+    coarse = torch.finfo(rate.dtype if isinstance(rate, Tensor) and rate.is_floating_point() else exact.dtype).eps
+    keep = ((1 - exact) * n + max(ROUNDING, n * coarse / 2)).floor().clamp(min=1)
     rank = loss.detach().argsort(stable=True).argsort()
     return (rank < keep).to(loss.dtype)
 
@@ -70,6 +70,8 @@ def forget_rate(
 @dataclass(frozen=True)
 class Forgetting(Method):
     """A method that learns from small losses: which share of a batch it forgets, and where it has the number from."""
+
+    learners: ClassVar[tuple[str, ...]] = ("net",)  # made anew once the rate is estimated
 
     forget: float = hyper(0.2, low=0.0, high=0.9)  # the share left out once the ramp is over: the noise rate
     ramp: int = 10  # epochs
@@ -115,11 +117,6 @@ class Forgetting(Method):
             Stage("warm-up", self.warm_up, everything, carry="best"),
             Stage("train", 1 - self.warm_up, self, before=wrong_share, restart=self.learners),
         )
-
-    @property
-    def learners(self) -> tuple[str, ...]:
-        """The networks that learn to predict."""
-        return ("net",)
 
 
 def wrong_share(snapshot: Snapshot) -> dict[str, Tensor]:

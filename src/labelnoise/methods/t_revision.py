@@ -78,8 +78,8 @@ class TRevision(Method):
         return Terms(-(weights(log_probs, y, T) * picked(log_probs, y)).mean())
 
     def transition(self, nets: Nets, ctx: Context) -> dict[str, Tensor]:
-        """T', the revised one."""
-        return {"T": nets["revision"](ctx.aux["T"])}
+        """T', the revised one, and what it was before."""
+        return {"T": nets["revision"](ctx.aux["T"]), "T_before": ctx.aux["T"]}
 
     def noisy_log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
         """log(p @ T'), scaled to a distribution, for without a projection the rows of T' are none."""

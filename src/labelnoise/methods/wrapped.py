@@ -76,6 +76,10 @@ class Wrapped(Method):
         """The method's."""
         return self.inner.noisy_log_probs(self._inside(nets), x, self._context(ctx))
 
+    def examine(self, nets: Nets, batch: Batch, ctx: Context) -> Mapping[str, Tensor]:
+        """The method's."""
+        return self.inner.examine(self._inside(nets), batch, self._context(ctx))
+
     def transition(self, nets: Nets, ctx: Context) -> Mapping[str, Tensor]:
         """The method's."""
         return self.inner.transition(self._inside(nets), self._context(ctx))

@@ -16,13 +16,13 @@ class MatrixError(NamedTuple):
 
 
 def matrix_error(estimate: Tensor | ArrayLike, truth: Tensor | ArrayLike) -> MatrixError:
-    """The error of estimates (..., K, K) of a matrix (K, K), in float64.
+    """The error of estimates (..., K, K) of a matrix (K, K), or of as many matrices, in float64.
 
     The l1 error is Σ|T̂ - T| / Σ|T| (Xia et al. 2019); where rows sum to 1 it is K times the mean absolute one.
     """
     true = _double(truth)
     difference = (_double(estimate) - true).abs()
-    return MatrixError(difference.mean((-2, -1)), difference.sum((-2, -1)) / true.abs().sum())
+    return MatrixError(difference.mean((-2, -1)), difference.sum((-2, -1)) / true.abs().sum((-2, -1)))
 
 
 def shares(counts: Tensor | ArrayLike) -> Tensor:

@@ -73,7 +73,7 @@ class Generator(nn.Module):
 
     def forward(self, x: Tensor, label: Tensor, noise: Tensor) -> Generated:
         """All of it for inputs (B, ...), labels (M, K) and the noise of z (B, J); M is B or a multiple of it."""
-        x, noise = matched(x, label), matched(noise, label)
+        x, noise, label = matched(x, label), matched(noise, label), label.to(x.dtype)  # labels are drawn in full floats
         mean, log_variance = self.z_encoder(x, label)
         guess = self.output(self.x_decoder(reparametrised(mean, log_variance, noise), label))
         return Generated(mean, log_variance, guess, self.t_decoder(x if self.from_input else guess, label))

@@ -62,7 +62,8 @@ class Paper:
         self._named(label)
         found = self._of(data, self.facts["recipes"])
         shown = {key: value for key, value in found.items() if key not in ("for", "settings", "nets")}
-        own = [{"train": each["train"]} for each in self.facts.get("training", []) if label in each["methods"]]
+        apply = (each for each in self.facts.get("training", []) if data in each.get("for", [data]))
+        own = [{"train": each["train"]} for each in apply if label in each["methods"]]
         net = {"net": found["nets"][label]} if label in found.get("nets", {}) else {}
         return {"data": data, **merge(*own, shown, net), "seeds": self.facts["protocol"]["seeds"]}
 

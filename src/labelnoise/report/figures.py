@@ -24,8 +24,9 @@ SURE = (0.6, 0.7, 0.8, 0.9)  # a region of the plane is stronger where its class
 class Curve:
     """One quantity by epoch: a row per run, and points to mark as pairs of epoch and value; shares in 0 … 1."""
 
-    values: Floats  # (runs, epochs)
+    values: Floats  # (runs, epochs), nan where a run has none
     marks: Sequence[tuple[int, float]] = ()
+    dashes: tuple[float, ...] | None = None  # None: by its place among the curves
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Plane:
 
 
 def curves(name: str, title: str, drawn: Sequence[Curve], *, small: bool = False) -> str:
-    """Mean over runs with a band of ± std, in per cent by epoch; small ones share the range 0 … 100."""
+    """Mean over runs that have a value, with a band of ± std, in % by epoch; small ones share the range 0 … 100."""
     size = (300, 200) if small else (380, 260)
     with sheet(size) as figure:
         axes = figure.add_axes(box(size, left=30, bottom=40, right=8, top=8))
@@ -70,19 +71,27 @@ def _range(drawn: Sequence[Curve]) -> tuple[float, float] | None:
 
 
 def _draw(axes: Axes, index: int, curve: Curve, shade: float) -> None:
-    runs = 100 * curve.values
+    runs = 100 * np.ma.masked_invalid(curve.values)
     epochs = np.arange(1, runs.shape[1] + 1)
-    middle = runs.mean(0)
-    dot = "o" if len(epochs) == 1 else ""
-    (line,) = axes.plot(epochs, middle, dot, color=hue(index), linewidth=1.6, zorder=3)
-    if dashes(index):
-        line.set_dashes(dashes(index))
+    middle = runs.mean(0).filled(np.nan)
+    (line,) = axes.plot(epochs, middle, color=hue(index), linewidth=1.6, zorder=3)
+    if look := dashes(index) if curve.dashes is None else curve.dashes:
+        line.set_dashes(look)
+    if (alone := _alone(middle)).any():
+        axes.plot(epochs[alone], middle[alone], "o", color=hue(index), markersize=4.5, markeredgewidth=0, zorder=3)
     if len(runs) > 1:
-        std = runs.std(0, ddof=1)
+        std = runs.std(0, ddof=1).filled(np.nan)
         axes.fill_between(epochs, middle - std, middle + std, color=hue(index), alpha=shade, linewidth=0)
     if curve.marks:
         x, y = zip(*((epoch + 1, 100 * value) for epoch, value in curve.marks), strict=True)
         axes.plot(x, y, "o", markersize=4.5, markeredgewidth=0, color=hue(index), alpha=0.9, zorder=4)
+
+
+def _alone(values: Floats) -> NDArray[np.bool_]:
+    # those between two that are no numbers, to which no line goes
+    there: NDArray[np.bool_] = np.pad(np.isfinite(values), 1)
+    alone: NDArray[np.bool_] = there[1:-1] & ~there[:-2] & ~there[2:]
+    return alone
 
 
 def matrix(

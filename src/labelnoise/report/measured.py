@@ -23,6 +23,7 @@ from labelnoise.report.paper_figures import Cloud, black_sign, densities, projec
 from labelnoise.report.summary import Row, Trial, informed
 from labelnoise.report.template import Panel, legend
 from labelnoise.results.store import Run
+from labelnoise.sweep.headline import listed
 
 MARGINS = {  # of a training row: the part of them, and the label that is meant, as places in `margin_counts`
     "rightly labelled rows: their label": (1, 1),
@@ -128,7 +129,7 @@ def projections(rows: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
     """Features on the plane of three classes, a panel for the first seed of every method, and their key."""
     panels: list[Panel] = []
     shown: list[str] = []  # the classes of the key
-    wrong = False
+    wrong = known = False
     for place, row in enumerate(rows):
         run = row.finished[0]
         cloud = _cloud(run, "projection")
@@ -137,15 +138,16 @@ def projections(rows: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
             own, caption = [names[each] for each in classes], f"{row.label}, seed {run.config['seed']}"
             shown = shown or own
             if own != shown:
-                caption += f": {', '.join(own)} in place of {', '.join(shown)}"
+                caption += f": {listed(own)} in place of {listed(shown)}"
             order = Cloud(cloud.points, (cloud.given[:, None] == classes).argmax(1), cloud.wrong)
             title = f"Features of {caption}, on the plane of three classes"
             panels.append(Panel(projection(f"projection{place}", title, order), caption))
             wrong |= bool(cloud.wrong.any())
+            known |= run.noise_rate is not None
     key = [(sign(f"feature{index}", index), f"labelled {name}") for index, name in enumerate(shown)]
     if wrong:
         key.append((black_sign("black"), "labelled wrongly, in the shape of the given label"))
-    return {"panels": panels, "key": key}
+    return {"panels": panels, "key": key, "wrong": wrong, "known": known, "others": len(names) > len(shown)}
 
 
 def lines(rows: Sequence[Row]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from labelnoise.config import Named
 from labelnoise.files import write
 from labelnoise.metrics import binned_ece, matrix_error, shares
 from labelnoise.report import figures
@@ -31,6 +32,7 @@ from labelnoise.report.tables import MEANING, count, head, spread
 from labelnoise.report.template import Panel, fill, legend
 from labelnoise.results.select import TEST, NoisyValidation
 from labelnoise.results.store import Run, Store
+from labelnoise.sweep.headline import network
 
 MOST_COUNTED = 20  # classes up to which their rows are counted one by one
 MOST_CALIBRATED = 8  # methods up to which all have a reliability diagram
@@ -142,7 +144,8 @@ def _facts(summary: Summary, facts: Mapping[str, Any]) -> dict[str, str]:
         "Classes": f"{len(data['classes']):,}",
         "Noise": summary.noise_rate + ("" if base["noise"] == "none" else f" ({base['noise']} was added)"),
         "Accuracy": f"measured against {summary.reference}",
-        "Network": f"{base['net']['name']}, {base['train']['epochs']} epochs, batches of {base['train']['batch']}",
+        "Network": f"{network(Named(**base['net']))}, {base['train']['epochs']} epochs, "
+        f"batches of {base['train']['batch']}",
     }
 
 
@@ -239,8 +242,9 @@ def _matrices(best: Row | None, rows: Sequence[Row], names: Sequence[str]) -> li
         (guess, "predicted class", _shares(_pooled(best, "validation_counts"))),
     ]
     for row in rows:
-        learnt = measured_once(row, "T")
-        found.append((f"As {row.label} has it", "true class", np.mean(learnt, axis=0) if learnt else None))
+        for name, caption in (("T_before", f"As {row.label} first estimated it"), ("T", f"As {row.label} has it")):
+            learnt = measured_once(row, name)
+            found.append((caption, "true class", np.mean(learnt, axis=0) if learnt else None))
     panels = []
     for place, (caption, given_by, T) in enumerate(found):
         if T is not None:

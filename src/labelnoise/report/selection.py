@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from labelnoise.methods import METHODS
 from labelnoise.report import figures
 from labelnoise.report.canvas import Floats, box, inline, sheet
 from labelnoise.report.figures import Curve
@@ -17,6 +18,7 @@ from labelnoise.report.measured import ROWS, counted, examined, history, measure
 from labelnoise.report.paper_figures import densities
 from labelnoise.report.summary import Row
 from labelnoise.report.template import Panel, legend
+from labelnoise.results.select import Last, NoisyValidation, Selection
 from labelnoise.results.store import Run
 
 KEPT = {  # measures of a network by epoch; the last ones, and the rate, where the truth is known
@@ -25,6 +27,7 @@ KEPT = {  # measures of a network by epoch; the last ones, and the rate, where t
     "kept_recall": "of rightly labelled rows, learnt from (recall)",
 }
 RIGHT = "of all rows, rightly labelled"
+LOOKS: tuple[tuple[float, ...], ...] = ((), (5, 2), (2, 3.5), (8, 2, 2, 2))  # dashes: lines may lie on each other
 NETWORK = re.compile("train/kept_(?!precision_|recall_)(.+)")
 SIDE, COLUMNS = 32, 8  # of a small picture, in pixels; pictures in a line
 LINES = ["input", "made anew"]
@@ -39,8 +42,11 @@ def selected(rows: Sequence[Row]) -> dict[str, Any]:
         if drawn := _selected(row):
             known |= len(drawn) > 1
             title = f"{row.label}, rows that are learnt from, in % by epoch"
-            panels.append(Panel(figures.curves(f"kept{place}", title, drawn, small=True), row.label))
-    return {"panels": panels, "legend": legend([*KEPT.values(), RIGHT] if known else [KEPT["kept"]]), "known": known}
+            caption = row.label + _weighed(row) + _without(drawn)
+            curves = [Curve(each, dashes=dashes) for each, dashes in zip(drawn, LOOKS, strict=False)]
+            panels.append(Panel(figures.curves(f"kept{place}", title, curves, small=True), caption))
+    key = legend([*KEPT.values(), RIGHT] if known else [KEPT["kept"]], LOOKS)
+    return {"panels": panels, "legend": key, "known": known}
 
 
 def weights(rows: Sequence[Row]) -> dict[str, Any]:
@@ -66,7 +72,8 @@ def remade(rows: Sequence[Row]) -> list[Panel]:
         if {"shown_x", "shown_reconstruction"} <= details.keys():
             x, made = (details[name].double().numpy() for name in ("shown_x", "shown_reconstruction"))
             if x.ndim == 4 and x.shape[1] in (1, 3) and np.isfinite(x).all() and np.isfinite(made).all():
-                caption = f"{row.label}, seed {row.finished[0].config['seed']}: test images, and the same made anew"
+                caption = f"{row.label}, seed {row.finished[0].config['seed']}, {_first_epoch(row)}"
+                caption += ": test images, and the same made anew"
                 panels.append(Panel(pictures(f"remade{place}", caption, x, made), caption))
     return panels
 
@@ -80,8 +87,8 @@ def instance_transitions(rows: Sequence[Row], names: Sequence[str]) -> list[Pane
             T = np.mean([each.mean(0) for each in found], axis=0)
             varies = 100 * float(np.mean([np.abs(each - each.mean(0)).mean() for each in found]))
             caption = (
-                f"T(x) of {row.label}: mean over {len(found[0])} test inputs, from which the entries of a single one "
-                f"differ by {_points(varies)} on average"
+                f"T(x) of {row.label}, {_epochs(row.finished, _generates(row))}: mean over {len(found[0])} test "
+                f"inputs, from which the entries of a single one differ by {_points(varies)} on average"
             )
             axis, cells = ("true class", "given class"), percents(T)
             svg = figures.matrix(f"instance{place}", caption, T, names, axis=axis, cells=cells)
@@ -109,15 +116,50 @@ def pictures(name: str, title: str, x: Floats, made: Floats) -> str:
         return inline(figure, name, title)
 
 
-def _selected(row: Row) -> list[Curve]:
+def _selected(row: Row) -> list[Floats]:
+    # what is kept and, where the truth is known, the rest of KEPT and the share of right labels; (runs, epochs) each
     names = {name for run in row.finished for record in run.records for name in record.measures}
     networks = sorted(found[1] for name in names if (found := NETWORK.fullmatch(name)))
-    shown = [kind for kind in KEPT if any(f"train/{kind}_{network}" in names for network in networks)]
+    known = any(f"train/kept_recall_{network}" in names for network in networks)
+    shown = [kind for kind in KEPT if networks and (known or kind == "kept")]
     drawn = [_mean([history(row, f"train/{kind}_{network}") for network in networks]) for kind in shown]
-    if len(shown) > 1:
+    if known:
         rates = np.array([run.noise_rate for run in row.finished], dtype=np.float64)
         drawn.append(np.broadcast_to(1 - rates[:, None], drawn[0].shape))
-    return [Curve(each) for each in drawn]
+    return drawn
+
+
+def _weighed(row: Row) -> str:
+    # where a row counts by a weight between 0 and 1
+    found = measured_once(row, "examined_weight")
+    weighs = any(((each > 0) & (each < 1)).any() for each in found)
+    return ": it weighs rows and leaves none out, so these are mean weights and shares of weight" if weighs else ""
+
+
+def _without(drawn: Sequence[Floats]) -> str:
+    # what is said of epochs in which no seed learns from anything, and so none has a precision
+    if len(drawn) == 1:
+        return ""
+    kept, precision = drawn[:2]
+    none = int((np.isfinite(kept).any(0) & np.isnan(precision).all(0)).sum())
+    return (
+        f"; in {none} of {kept.shape[1]} epochs no seed learns from any row, so there is no precision" if none else ""
+    )
+
+
+def _generates(row: Row) -> Selection:
+    # of which epoch networks are that make inputs and labels: the last where no prediction reads them
+    return Last() if row.method in METHODS and METHODS.get(row.method).unjudged else NoisyValidation()
+
+
+def _first_epoch(row: Row) -> str:
+    made, predicted = (_epochs(row.finished[:1], rule) for rule in (_generates(row), NoisyValidation()))
+    return made if made == predicted else f"{made} (class by the classifier of {predicted})"
+
+
+def _epochs(runs: Sequence[Run], rule: Selection) -> str:
+    epochs = sorted(rule.pick(run.records).epoch + 1 for run in runs)
+    return f"epoch {epochs[0]}" if epochs[0] == epochs[-1] else f"epochs {epochs[0]} to {epochs[-1]} by seed"
 
 
 def _mean(values: Sequence[Floats]) -> Floats:

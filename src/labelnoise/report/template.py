@@ -27,9 +27,10 @@ class Key(NamedTuple):
     dashes: str
 
 
-def legend(labels: Sequence[str]) -> list[Key]:
-    """The looks of curves in the order in which they are drawn."""
-    return [Key(label, colour(index), " ".join(map(str, dashes(index)))) for index, label in enumerate(labels)]
+def legend(labels: Sequence[str], dashed: Sequence[tuple[float, ...]] = ()) -> list[Key]:
+    """The looks of curves in the order in which they are drawn, dashed by their place unless it is told how."""
+    each = dashed or [dashes(index) for index in range(len(labels))]
+    return [Key(label, colour(n), " ".join(map(str, each[n]))) for n, label in enumerate(labels)]
 
 
 def fill(name: str, title: str, **values: Any) -> str:

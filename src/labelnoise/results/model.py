@@ -111,18 +111,24 @@ class Model:
         return cls(*_load(file, "it is damaged, or no model of labelnoise"))
 
     def predict(self, source: Any, *, id_column: str | None = None) -> Prediction:
-        """Classes and probabilities of new rows: a path, a DataFrame or an array, read as the training data were."""
+        """Classes and probabilities of new rows: a path, a DataFrame or an array, read as the training data were.
+
+        `id_column` names another column of ids than the training data had, or, empty, none.
+        """
         settings = self.config.data if id_column is None else replace(self.config.data, id_column=id_column)
         inputs = read_inputs(source, self.facts["encoding"], settings)
         probs = torch.cat([self._probs(rows) for rows in torch.split(inputs.x, ROWS)])
         return Prediction(inputs.ids, self.classes, probs.numpy(), inputs.notes)
 
     def transition(self, source: Any) -> NDArray[np.float32]:
-        """P(given | true = i, x) in row i for each new row, (N, K, K), where the method learns it: mean of members."""
+        """P(given | true = i, x) in row i for each new row, (N, K, K), where the method learns it: mean of members.
+
+        Predictions come from the epoch that noisy validation has chosen, this from the last, which it cannot judge.
+        """
         if not all(map(learns_transition, self._lanes)):
             learnt = "choose one that does, such as causal_nl"
             raise InputError(f"method {self.config.method.name!r} does not learn how noise depends on x; {learnt}")
-        rows = read_inputs(source, self.facts["encoding"], self.config.data).x
+        rows = read_inputs(source, self.facts["encoding"], replace(self.config.data, id_column="")).x
         x = [self._served(some) for some in torch.split(rows, max(1, ROWS // len(self.classes)))]
         found = [torch.stack([transition(lane, some) for lane in self._lanes]).mean(0) for some in x]
         return torch.cat(found).numpy()

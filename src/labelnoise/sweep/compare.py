@@ -17,11 +17,13 @@ from labelnoise.data.split import absent
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.phases import phases
 from labelnoise.methods.base import METHODS, build, hyper_fields
+from labelnoise.methods.select import Forgetting
 from labelnoise.nets.base import resolved
 from labelnoise.noise.corrupt import noise_for
 from labelnoise.noise.kinds import Noise
 from labelnoise.results.select import NoisyValidation
 from labelnoise.results.store import Store
+from labelnoise.sweep.headline import headline
 from labelnoise.sweep.plan import comparison, plan_packs, set_by_rate, told
 from labelnoise.sweep.run import Display, Workplace, failure, prepare, run_pack, specify
 from labelnoise.sweep.space import trials
@@ -53,7 +55,7 @@ def run_job(
     configs = comparison(base, job.methods, job.seeds, noise_rate)
     facts = _check(configs, make, noise_rate)
     with Interrupt() as interrupt, Store.open(out or _folder(base), _common(base), facts) as store:
-        for sentence in (_headline(job, facts), *facts["notes"], *_remarks(job, dataset, noise_rate)):
+        for sentence in (headline(job, facts), *facts["notes"], *_remarks(job, dataset, noise_rate)):
             display.say(sentence)
         at = Workplace(store, make, device, executor, display, interrupt, frozenset(store.runs()))
         if job.search.trials:
@@ -138,27 +140,21 @@ def _truth(dataset: Dataset, *, own: bool) -> str:
     return "unknown" if dataset.y_true is None else "added"
 
 
-def _headline(job: Job, facts: dict[str, Any]) -> str:
-    classes, parts = facts["classes"], facts["parts"]
-    names = ", ".join(classes[:10]) + (", …" if len(classes) > 10 else "")
-    inputs = " × ".join(map(str, facts["shape"]))
-    return (
-        f"{facts['name']}: {facts['rows']} rows of {inputs} inputs, {len(classes)} classes ({names}); "
-        f"{parts['train']} to train on, {parts['validation']} for noisy validation, {parts['test']} for the test; "
-        f"network {job.net.name}, {counted(job.train.epochs, 'epoch')}, batches of {job.train.batch}"
-    )
-
-
 def _remarks(job: Job, dataset: Dataset, noise_rate: float | None) -> list[str]:
     # What a person should know before the figures come.
     remarks = noise_for(dataset, job.noise).remarks(len(dataset.classes))
     for method in job.methods if noise_rate is None and not job.search.trials else ():
-        remarks += [
-            f"{method.name} goes by the noise rate, which it is not told: "
-            f"{name} stays {getattr(build(method.name), name):g}; set methods.{method.name}.{name}, or use --search"
-            for name in set_by_rate(method)
-        ]
+        remarks += [_untold(method, name) for name in set_by_rate(method)]
     return remarks
+
+
+def _untold(method: Named, setting: str) -> str:
+    built, path = build(method.name, method.settings), f"methods.{method.name}"
+    estimate = f", {path}.rate=estimated" if isinstance(built, Forgetting) else ""
+    return (
+        f"{method.name} goes by the noise rate, which it is not told: {setting} stays {getattr(built, setting)}; "
+        f"set {path}.{setting}{estimate}, or use --search"
+    )
 
 
 def _search(method: Named, job: Job, base: RunConfig, noise_rate: float | None, at: Workplace) -> Named:

@@ -27,7 +27,9 @@ def told(method: Named, noise_rate: float | None) -> Named:
     """The method with all its settings: told the noise rate, as its paper runs it, where that is not set by hand."""
     plain = build(method.name, method.settings).settled()
     informed = plain if noise_rate is None else plain.informed(noise_rate)
-    by_hand = {name: getattr(plain, name) for name in expanded(method.name, method.settings)}
+    by_hand = {
+        name: getattr(plain, name) for name in expanded(method.name, method.settings) if name not in plain.nested
+    }
     return Named(method.name, {f.name: getattr(informed, f.name) for f in fields(informed)} | by_hand)
 
 
@@ -44,7 +46,8 @@ def set_by_rate(method: Named) -> list[str]:
     plain = build(method.name, method.settings)
     informed = plain.informed(0.1234)
     changed = [f.name for f in fields(plain) if getattr(plain, f.name) != getattr(informed, f.name)]
-    return [name for name in changed if name not in expanded(method.name, method.settings)]
+    by_hand = set(expanded(method.name, method.settings)) - set(plain.nested)
+    return [name for name in changed if name not in by_hand]
 
 
 def plan_packs(configs: Sequence[RunConfig]) -> list[Pack]:
