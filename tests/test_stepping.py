@@ -472,8 +472,26 @@ def test_a_call_that_lacks_something_says_what(name, settings, call, match):
 def test_fewer_labels_than_inputs_are_refused(name):
     step, (x, y) = made(name), rows()
     step.begin_epoch(0, 1)
-    with pytest.raises(InputError, match="x has 30 rows, but there are 10 labels"):
+    with pytest.raises(InputError, match="30 rows are predicted, but there are 10 labels"):
         step(x, y[:10])
+
+
+class SequenceFirst(nn.Module):
+    """Reads (length, B, features)."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.body, self.head = nn.LSTM(4, 5), nn.Linear(5, classes)
+
+    def forward(self, x):
+        return self.head(self.body(x)[0][-1])
+
+
+@pytest.mark.parametrize("name", ["ce", "co_teaching", "f_divergence", "t_revision"])
+def test_inputs_need_not_have_their_rows_first(name):
+    step, (x, y) = labelnoise.step(name, net=SequenceFirst, classes=3), rows()
+    step.begin_epoch(0, 1)
+    assert step(x.expand(7, *x.shape), y).isfinite()
 
 
 def test_peers_of_another_size_are_refused():

@@ -127,29 +127,6 @@ X, Y = torch.zeros(4, 2), torch.tensor([0, 1, 2, 0])
 
 
 @pytest.mark.parametrize(
-    "x",
-    [
-        X,
-        {"ids": X, "mask": X},
-        (X, torch.tensor(1.0)),
-        (torch.zeros(9), torch.tensor([0, 2, 3, 7])),  # flat tokens, and where each text begins
-        (torch.zeros(9, 2), torch.zeros(2, 30), torch.zeros(9)),  # nodes and edges of four graphs
-        [torch.zeros(3, 8, 8)] * 4,  # images that might differ in size
-        ["a", "b", "c", "d"],
-        object(),
-    ],
-)
-def test_inputs_of_any_kind_pass_where_their_rows_cannot_be_told_or_are_as_many_as_the_labels(x):
-    check_batch(x, Y, torch.arange(4))
-
-
-@pytest.mark.parametrize("x", [X, {"ids": X, "mask": X}, (X, X), [X, X, X], {"ids": X, "scale": torch.tensor(1.0)}])
-def test_inputs_and_labels_must_be_as_many(x):
-    with pytest.raises(InputError, match=r"^x has 4 rows, but there are 2 labels"):
-        check_batch(x, Y[:2])
-
-
-@pytest.mark.parametrize(
     ("labels", "told"),
     [
         (torch.ones(4, 3) / 3, r"float32 of shape \(4, 3\)"),
@@ -162,31 +139,24 @@ def test_inputs_and_labels_must_be_as_many(x):
 )
 def test_labels_must_be_one_whole_number_for_each_row(labels, told):
     with pytest.raises(InputError, match=rf"^labels must be a tensor \(B,\) of whole numbers, not {told}"):
-        check_batch(X, labels)
+        check_batch(labels)
 
 
 def test_a_batch_without_rows_is_refused():
     with pytest.raises(InputError, match="no rows"):
-        check_batch(X[:0], Y[:0])
+        check_batch(Y[:0])
 
 
 @pytest.mark.parametrize("rows", [torch.arange(3), torch.arange(4.0), torch.ones(4, dtype=torch.bool)])
 def test_positions_must_be_as_many_whole_numbers_as_there_are_labels(rows):
     with pytest.raises(InputError, match=r"^rows must be 4 whole numbers"):
-        check_batch(X, Y, rows)
+        check_batch(Y, rows)
 
 
-@pytest.mark.parametrize(
-    ("peer", "sentence"),
-    [
-        ((X[:3], Y[:3]), "^every peer must have the 4 rows of the batch, but one has 3"),
-        ((X[:3], Y), "^x has 3 rows, but there are 4 labels"),
-    ],
-)
-def test_peers_must_be_batches_of_the_same_size(peer, sentence):
+def test_peers_must_be_batches_of_the_same_size():
     check_peers([(X, Y), (X, Y)], 4)
-    with pytest.raises(InputError, match=sentence):
-        check_peers([(X, Y), peer], 4)
+    with pytest.raises(InputError, match=r"^every peer must have the 4 rows of the batch, but one has 3"):
+        check_peers([(X, Y), (X[:3], Y[:3])], 4)
 
 
 class Answering(nn.Module):

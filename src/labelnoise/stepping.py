@@ -90,7 +90,7 @@ class MethodStep(nn.Module):
     ) -> Tensor:
         """The loss of a batch; `rows` are its positions in the training set, `peers` further pairs of x and y."""
         check_told(self.stage, bool(self.place.ready), len(peers), update)
-        check_batch(x, y, rows)
+        check_batch(y, rows)
         check_peers(peers, len(y))
         batch = _batch(x, y, rows)
         ctx = self._context(batch, tuple(_batch(*peer) for peer in peers), update)

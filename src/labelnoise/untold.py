@@ -146,22 +146,20 @@ def check_told(stage: Stage, ready: bool, peers: int, update: str) -> None:
         raise InputError(f"update {update!r} is none of {updates}; call step(x, y, update=…) with each in turn")
 
 
-def check_batch(x: Any, y: Tensor, rows: Tensor | None = None) -> None:
-    """An error where inputs, given labels and positions of a batch do not belong together."""
+def check_batch(y: Tensor, rows: Tensor | None = None) -> None:
+    """An error where given labels are none, or positions do not belong to them."""
     if not _whole(y):
         raise InputError(f"labels must be a tensor (B,) of whole numbers, not {_told(y)}; soft ones are not taken")
     if not len(y):
         raise InputError("the batch has no rows; leave it out")
-    if (found := _counted(x, len(y))) != len(y):
-        raise InputError(f"x has {found} rows, but there are {len(y)} labels; give one label for each row")
     if rows is not None and not (_whole(rows) and len(rows) == len(y)):
         raise InputError(f"rows must be {len(y)} whole numbers, as many as there are labels, not {_told(rows)}")
 
 
 def check_peers(peers: Sequence[tuple[Any, Tensor]], size: int) -> None:
     """An error where a further batch is none, or of another size, since inputs of one meet labels of another."""
-    for x, y in peers:
-        check_batch(x, y)
+    for _, y in peers:
+        check_batch(y)
         if len(y) != size:
             raise InputError(f"every peer must have the {size} rows of the batch, but one has {len(y)}")
 
@@ -173,14 +171,6 @@ def _check_snapshot(probs: Tensor, labels: Tensor, classes: int) -> None:
         )
     if (probs < 0).any():
         raise InputError("probs must be probabilities, but some are negative; of log-probabilities take .exp()")
-
-
-def _counted(x: Any, expected: int) -> int:
-    # tensors that agree tell how many rows there are; flat tokens with offsets, or a list of images, do not
-    parts = x.values() if isinstance(x, Mapping) else x if isinstance(x, tuple | list) else [x]
-    counts = {len(each) for each in parts if isinstance(each, Tensor) and each.dim()}
-    known = len(counts) == 1 and not (isinstance(x, list) and len(x) == expected)
-    return counts.pop() if known else expected
 
 
 def _whole(value: Any) -> bool:

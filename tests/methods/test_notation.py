@@ -2,7 +2,7 @@ import pytest
 
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, build
-from labelnoise.methods.notation import from_text, to_text, told
+from labelnoise.methods.notation import from_text, to_text, told, untold
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,19 @@ def test_every_preset_can_be_told_and_read_again(name, preset) -> None:
         ("mentor_net", "mentor_net(forget=0.4)"),
         ("mentor_net(preset=official)", "mentor_net(forget=0.3, ramp=0, mentor=quantile)"),
         ("co_teaching(forget=0.1)", "co_teaching(forget=0.1)"),
-        ("distillation(teacher=co_teaching)", "distillation(teacher=co_teaching)"),
+        ("distillation(teacher=co_teaching)", "distillation(teacher=co_teaching(forget=0.4))"),
+        ("distillation(teacher=co_teaching(forget=0.2))", "distillation(teacher=co_teaching)"),
     ],
 )
 def test_the_noise_rate_is_told_where_a_text_does_not_set_it(text, expected) -> None:
     assert told(text, 0.4) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["ce", "gce(q=0.5)", "co_teaching(ramp=3)", "distillation(teacher=mentor_net(ramp=2))"]
+)
+def test_what_the_rate_has_decided_can_be_taken_back(text) -> None:
+    assert untold(told(text, 0.4)) == untold(text) == text
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ from torch.func import vmap
 
 from labelnoise import methods
 from labelnoise.losses.cross_entropy import cross_entropy
+from labelnoise.methods.notation import from_text
 from labelnoise.methods.select import (
+    can_estimate,
     disagreement,
     forget_rate,
     keep_smallest,
@@ -57,6 +59,20 @@ def test_keep_smallest_keeps_ties_by_position() -> None:
 @pytest.mark.parametrize(("rate", "kept"), [(0.9, 1), (0.8, 2), (1.0, 1), (0.0, 10), (0.25, 7)])
 def test_keep_smallest_counts_by_floor_without_rounding_slips_and_keeps_one(rate: float, kept: int) -> None:
     assert keep_smallest(torch.arange(10.0), rate).sum().item() == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "can"),
+    [
+        ("co_teaching", True),
+        ("causal_nl", True),
+        ("mentor_net", True),
+        ("mentor_net(mentor=learnt)", False),
+        ("ce", False),
+    ],
+)
+def test_which_methods_can_estimate_the_rate(text: str, can: bool) -> None:
+    assert can_estimate(from_text(text)) == can
 
 
 @pytest.mark.parametrize("n", [10, 128, 1000])

@@ -126,6 +126,15 @@ def test_what_the_noise_rate_sets_does_not_part_a_curve(fabricate):
     assert len(cells(over_noise(stores), "co_teaching")) == 2
 
 
+def test_what_it_sets_of_a_method_inside_another_does_not_part_a_curve_either(fabricate):
+    teachers = {rate: f"co_teaching(forget={rate}, ramp=3)" for rate in (0.1, 0.3)}
+    stores = [
+        fabricate([named("distillation", teacher=teacher)], epochs=3, folder=f"d{rate}")
+        for rate, teacher in teachers.items()
+    ]
+    assert len(cells(over_noise(stores), "distillation")) == 2
+
+
 def test_another_kind_of_noise_is_another_curve_and_no_noise_begins_them_all(fabricate):
     stores = [folder(fabricate, rate, ("ce",)) for rate in (0.0, 0.1, 0.4, 0.5)]
     for store, noise in zip(

@@ -126,6 +126,15 @@ def test_a_method_that_was_told_the_noise_rate_is_named(fabricate):
     assert not any("told" in note for note in summarise(fabricate(by_hand, folder="by_hand")).notes)
 
 
+def test_a_method_inside_another_that_was_told_the_noise_rate_is_named(fabricate):
+    method = named("distillation", teacher="co_teaching(forget=0.4, ramp=3)")
+    sentence = "distillation was told the noise rate (teacher=co_teaching(forget=0.4, ramp=3))."
+    assert sentence in summarise(fabricate([method])).notes
+    others = [named("distillation", teacher="co_teaching(forget=0.1)"), named("distillation", teacher="ce")]
+    for place, other in enumerate(others):
+        assert not any("told" in note for note in summarise(fabricate([other], folder=f"other{place}")).notes)
+
+
 def searched(fabricate, gce, ce, **settings):
     """A store in which the first run of gce has won a search; values are scores by seed."""
     methods = [named("gce", q=0.5), named("ce")]

@@ -121,7 +121,7 @@ def test_a_method_that_is_not_told_the_rate_says_so_unless_it_was_set_or_is_sear
     _, heard = compare(replace(job, **change), tmp_path, lambda _: replace(load("gaussians", 0), known_as=""))
     sentence = (
         "co_teaching goes by the noise rate, which it is not told: forget stays 0.2; "
-        "set methods.co_teaching.forget, methods.co_teaching.rate=estimated, or use --search"
+        "set methods.co_teaching.forget, or methods.co_teaching.rate=estimated, or use --search"
     )
     assert (sentence in heard.said) == says
 

@@ -85,6 +85,8 @@ def test_what_was_set_by_hand_stays():
         ("co_teaching", "co_teaching(forget=0.4)"),
         ("co_teaching(ramp=3)", "co_teaching(forget=0.4, ramp=3)"),
         ("co_teaching(forget=0.1)", "co_teaching(forget=0.1)"),
+        ("co_teaching(forget=0.2)", "co_teaching"),  # by hand, though it is the default
+        ("distillation(teacher=co_teaching)", "distillation(teacher=co_teaching(forget=0.4))"),
         ("ce", "ce"),
     ],
 )
@@ -133,6 +135,8 @@ def test_whole_and_real_numbers_of_equal_value_are_one_setting():
         (Named("gce"), []),
         (Named("distillation", {"teacher": "co_teaching(ramp=3)"}), ["teacher"]),
         (Named("distillation", {"teacher": "co_teaching(forget=0.3)"}), []),
+        (Named("distillation", {"teacher": "co_teaching(forget=0.20,ramp=3)"}), []),
+        (Named("distillation", {"preset": "forward_on_teacher"}), []),
     ],
 )
 def test_what_the_noise_rate_would_decide_is_known_unless_set_by_hand(method, settings):

@@ -45,6 +45,10 @@ def log_softmax(logits: Tensor) -> Tensor:
 
 def picked(values: Tensor, target: Tensor) -> Tensor:
     """The entry of each row (B, K) that the class index of `target` (B,) names."""
+    if len(values) != len(target):  # torch would take fewer labels without a word
+        raise InputError(
+            f"{len(values)} rows are predicted, but there are {len(target)} labels; give each row its label"
+        )
     return values.gather(-1, target.unsqueeze(-1)).squeeze(-1)
 
 

@@ -179,6 +179,11 @@ def check_unused(method: Method, setting: str, wanted: str) -> None:
         raise InputError(f"{setting} has no effect here, only with {wanted}; leave it out")
 
 
+def nested(name: str) -> tuple[str, ...]:
+    """The settings of a method, if it is registered, that are methods themselves."""
+    return METHODS.get(name).nested if name in METHODS else ()
+
+
 def structure(method: Method) -> Method:
     """The method with its packable values set aside: equal for methods that may share a pack."""
     defaults = {f.name: f.default for f in fields(method) if "hyper" in f.metadata and f.default is not MISSING}

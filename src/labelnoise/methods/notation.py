@@ -18,8 +18,18 @@ def told(text: str, noise_rate: float) -> str:
     """The text of a method that is told the noise rate, where its settings do not say otherwise."""
     name, settings = _parts(text)
     plain = build(name, settings)
-    by_hand = {key: getattr(plain, key) for key in expanded(name, settings)}
+    by_hand = {key: getattr(plain, key) for key in expanded(name, settings) if key not in plain.nested}
     return to_text(replace(plain.informed(noise_rate), **by_hand))
+
+
+def untold(text: str) -> str:
+    """The text without what the noise rate decides."""
+    method = from_text(text)
+    method = replace(method, **{key: untold(getattr(method, key)) for key in method.nested})
+    informed = method.informed(0.1234)
+    decided = [f for f in fields(method) if f.name not in method.nested]
+    plain = {f.name: f.default for f in decided if getattr(informed, f.name) != getattr(method, f.name)}
+    return to_text(replace(method, **plain))
 
 
 def to_text(method: Method) -> str:

@@ -119,6 +119,14 @@ class Forgetting(Method):
         )
 
 
+def can_estimate(method: Method) -> bool:
+    """Whether a method could find the noise rate itself, with the settings that it has."""
+    try:
+        return isinstance(method, Forgetting) and bool(replace(method, rate="estimated"))
+    except InputError:
+        return False
+
+
 def wrong_share(snapshot: Snapshot) -> dict[str, Tensor]:
     """The rate of wrong labels as a first network's anchor points have it: 1 - mean(diag T)."""
     return {"rate": 1 - anchor_matrix(snapshot, "auto")["T"].diagonal().mean()}

@@ -14,6 +14,8 @@ from labelnoise.config import Named, digest, essential
 from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.methods import METHODS
+from labelnoise.methods.base import nested
+from labelnoise.methods.notation import untold
 from labelnoise.report.canvas import Floats
 from labelnoise.report.measured import number
 from labelnoise.report.paper_figures import Trend, against_noise
@@ -113,6 +115,7 @@ def _points(folder: Path, held: Contents) -> list[Point]:
             values = {name: value.double().numpy() for name, value in informed(row).items()}
             by_rate = set_by_rate(Named(row.method)) if row.method in METHODS else ()
             settings = {name: value for name, value in row.settings.items() if name not in by_rate}
+            settings |= {name: untold(settings[name]) for name in nested(row.method) if name in settings}
             method = {"name": row.method, "settings": settings}
             found.append(Point(method, _kind(held.facts["base"]["noise"]), mean(rates), {ACCURACY: accuracy, **values}))
     return found

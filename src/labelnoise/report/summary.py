@@ -14,6 +14,9 @@ from torch import Tensor
 from labelnoise.config import Named
 from labelnoise.losses import divergence
 from labelnoise.methods import METHODS
+from labelnoise.methods.base import nested
+from labelnoise.methods.notation import told as told_text
+from labelnoise.methods.notation import untold
 from labelnoise.metrics import divergence_values
 from labelnoise.metrics.fitness import fitness
 from labelnoise.results.select import SELECTIONS, NoisyValidation, accuracy_on_test
@@ -266,7 +269,11 @@ def _told(row: Row, rate: float) -> dict[str, Any]:
     # the settings that are what the noise rate makes them
     method = Named(row.method)
     told_settings = told(method, rate).settings
-    return {name: told_settings[name] for name in set_by_rate(method) if row.settings.get(name) == told_settings[name]}
+    found = {name: told_settings[name] for name in set_by_rate(method) if row.settings.get(name) == told_settings[name]}
+    inside = {name: row.settings[name] for name in nested(row.method) if name in row.settings}
+    return found | {
+        name: text for name, text in inside.items() if text == told_text(untold(text), rate) != untold(text)
+    }
 
 
 def _notes(rows: Sequence[Row]) -> list[str]:

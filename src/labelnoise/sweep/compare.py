@@ -17,7 +17,7 @@ from labelnoise.data.split import absent
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.phases import phases
 from labelnoise.methods.base import METHODS, build, hyper_fields
-from labelnoise.methods.select import Forgetting
+from labelnoise.methods.select import can_estimate
 from labelnoise.nets.base import resolved
 from labelnoise.noise.corrupt import noise_for
 from labelnoise.noise.kinds import Noise
@@ -143,17 +143,19 @@ def _truth(dataset: Dataset, *, own: bool) -> str:
 def _remarks(job: Job, dataset: Dataset, noise_rate: float | None) -> list[str]:
     # What a person should know before the figures come.
     remarks = noise_for(dataset, job.noise).remarks(len(dataset.classes))
-    for method in job.methods if noise_rate is None and not job.search.trials else ():
-        remarks += [_untold(method, name) for name in set_by_rate(method)]
+    for method in job.methods if noise_rate is None else ():
+        searched = hyper_fields(METHODS.get(method.name)) if job.search.trials else ()
+        remarks += [_untold(method, name) for name in set_by_rate(method) if name not in searched]
     return remarks
 
 
 def _untold(method: Named, setting: str) -> str:
     built, path = build(method.name, method.settings), f"methods.{method.name}"
-    estimate = f", {path}.rate=estimated" if isinstance(built, Forgetting) else ""
+    ways = [f"set {path}.{setting}", *([f"{path}.rate=estimated"] if can_estimate(built) else [])]
+    ways += ["use --search"] if setting in hyper_fields(built) else []
     return (
         f"{method.name} goes by the noise rate, which it is not told: {setting} stays {getattr(built, setting)}; "
-        f"set {path}.{setting}{estimate}, or use --search"
+        f"{', or '.join(ways)}"
     )
 
 

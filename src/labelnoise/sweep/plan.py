@@ -25,8 +25,8 @@ class Pack:
 
 def told(method: Named, noise_rate: float | None) -> Named:
     """The method with all its settings: told the noise rate, as its paper runs it, where that is not set by hand."""
-    plain = build(method.name, method.settings).settled()
-    informed = plain if noise_rate is None else plain.informed(noise_rate)
+    asked = build(method.name, method.settings)
+    plain, informed = asked.settled(), (asked if noise_rate is None else asked.informed(noise_rate)).settled()
     by_hand = {
         name: getattr(plain, name) for name in expanded(method.name, method.settings) if name not in plain.nested
     }
@@ -43,8 +43,8 @@ def own_code(method: str) -> str:
 
 def set_by_rate(method: Named) -> list[str]:
     """The settings, not set by hand, that the noise rate would decide if it were told."""
-    plain = build(method.name, method.settings)
-    informed = plain.informed(0.1234)
+    asked = build(method.name, method.settings)
+    plain, informed = asked.settled(), asked.informed(0.1234).settled()  # of a method inside, one spelling
     changed = [f.name for f in fields(plain) if getattr(plain, f.name) != getattr(informed, f.name)]
     by_hand = set(expanded(method.name, method.settings)) - set(plain.nested)
     return [name for name in changed if name not in by_hand]
