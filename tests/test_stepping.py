@@ -491,7 +491,7 @@ class SequenceFirst(nn.Module):
 def test_inputs_need_not_have_their_rows_first(name):
     step, (x, y) = labelnoise.step(name, net=SequenceFirst, classes=3), rows()
     step.begin_epoch(0, 1)
-    assert step(x.expand(7, *x.shape), y).isfinite()
+    assert step(x.float().expand(7, *x.shape), y).isfinite()
 
 
 def test_peers_of_another_size_are_refused():
