@@ -141,6 +141,7 @@ def records(out):
         (["--device", "gpu"], "device 'gpu' is not available here; use auto, cpu, cuda or cuda:N"),
         (["--device", "meta"], "device 'meta' is not available here; use auto, cpu, cuda or cuda:N"),
         (["--executor", "ray"], "Invalid value for '--executor'"),
+        (["--ray-address", "auto"], "--runs-per-task go with --engine ray; add it"),
         (["--epochs", "many"], "Invalid value for '--epochs'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

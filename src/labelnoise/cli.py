@@ -83,6 +83,12 @@ main.add_command(data)
     "--executor", default="auto", type=click.Choice(["auto", "streams", "packed"]), help="How runs share the device."
 )
 @click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
+@click.option(
+    "--engine", default="local", type=click.Choice(["local", "ray"]), help="This process, or Ray, see docs/cluster.md."
+)
+@click.option("--ray-address", metavar="ADDRESS", help="Of a running cluster, auto or HOST:PORT; else one starts here.")
+@click.option("--packs-per-gpu", metavar="N", type=int, help="Ray: packs that share a GPU; 1 by default.")
+@click.option("--runs-per-task", metavar="N", type=int, help="Ray: larger packs are cut; by default none.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for all results; one under runs/ by default.")
 @click.option("--quiet", is_flag=True, help="Print nothing but the table.")
 def train(
@@ -92,6 +98,10 @@ def train(
     print_config: bool,
     executor: str,
     device: str,
+    engine: str,
+    ray_address: str | None,
+    packs_per_gpu: int | None,
+    runs_per_task: int | None,
     out: Path | None,
     quiet: bool,
     **options: Any,
@@ -111,6 +121,8 @@ def train(
     from labelnoise.report.tables import show
     from labelnoise.report.terminal import Terminal
 
+    asked = {"address": ray_address, "packs_per_gpu": packs_per_gpu, "runs_per_task": runs_per_task}
+    cluster = _cluster(engine, device, {name: value for name, value in asked.items() if value is not None})
     chosen = merge(read_yaml(config) if config else {}, _tree(options))
     if not (quiet or print_config) and (path := _path(chosen)):
         click.echo(f"reading {path}")
@@ -121,7 +133,8 @@ def train(
         return
     console, forced = Console(), None if executor == "auto" else executor
     with Terminal(console, quiet=quiet) as display:
-        result = run_plan(plan, out=out, device=device, executor=forced, display=display)
+        here = "auto" if cluster else device  # that of a cluster's workers is not for this process to find
+        result = run_plan(plan, out=out, device=here, executor=forced, display=display, engine=cluster)
     show(result.summary, console)
     if not quiet:
         model = {"model": result.folder / "model.safetensors"} if result.has_model else {}
@@ -219,6 +232,17 @@ def check(name: str) -> None:
             click.echo(f"{method.name}  {fact:<42} {troubles[-1] or 'holds'}")
     if any(troubles):
         raise SystemExit(1)
+
+
+def _cluster(engine: str, device: str, asked: dict[str, Any]) -> Any:
+    # the engine of several processes, where it is wanted
+    if engine == "local":
+        if asked:
+            raise Failure("--ray-address, --packs-per-gpu and --runs-per-task go with --engine ray; add it")
+        return None
+    from labelnoise.sweep.ray import Ray
+
+    return Ray(device=device, **asked)
 
 
 def _tree(options: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from labelnoise.report.tables import show
 from labelnoise.results.model import Model, join_models
 from labelnoise.results.store import Store
 from labelnoise.sweep.compare import run_job, written_out
-from labelnoise.sweep.run import Display, find_device
+from labelnoise.sweep.run import Display, Engine, find_device
 from labelnoise.testing import find_methods
 
 
@@ -68,14 +68,16 @@ def compare_methods(
     device: str = "auto",
     executor: str | None = None,
     display: Display | None = None,
+    engine: Engine | None = None,
 ) -> Comparison:
     """Compare methods on one's own data, or on a built-in set: a path or name, a DataFrame, or an array with labels y.
 
     `settings` is a tree as in a config file: `{"methods": "ce,gce", "seeds": 5, "train": {"epochs": 20}}`. The folder
     `out` (by default one under `runs/`) gets records, config, report and model; done again, nothing is trained twice.
+    `engine=labelnoise.sweep.ray.Ray()` trains on all cores or GPUs of this machine, or of several.
     """
     plan = make_plan(settings or {}, source, y, y_true)
-    return run_plan(plan, out=out, device=device, executor=executor, display=display or Display())
+    return run_plan(plan, out=out, device=device, executor=executor, display=display or Display(), engine=engine)
 
 
 def make_plan(tree: Tree, source: Any = None, y: Any = None, y_true: Any = None) -> Plan:
@@ -101,7 +103,15 @@ def make_plan(tree: Tree, source: Any = None, y: Any = None, y_true: Any = None)
     return Plan(replace(job, methods=methods), builder, files)
 
 
-def run_plan(plan: Plan, *, out: Path | str | None, device: str, executor: str | None, display: Display) -> Comparison:
+def run_plan(
+    plan: Plan,
+    *,
+    out: Path | str | None,
+    device: str,
+    executor: str | None,
+    display: Display,
+    engine: Engine | None = None,
+) -> Comparison:
     """Train what is not yet trained, then write config, report and the chosen model."""
     place, folder = find_device(device), Path(out) if out else None
     results: list[tuple[Summary, bool]] = []
@@ -113,7 +123,14 @@ def run_plan(plan: Plan, *, out: Path | str | None, device: str, executor: str |
         write_page(store, store.folder / "report.html")
 
     outcome = run_job(
-        plan.job, plan.build, out=folder, device=place, executor=executor, display=display, conclude=conclude
+        plan.job,
+        plan.build,
+        out=folder,
+        device=place,
+        executor=executor,
+        display=display,
+        engine=engine,
+        conclude=conclude,
     )
     ((summary, has_model),) = results
     runs = outcome.store.runs()

@@ -130,6 +130,42 @@ def test_runs_are_those_of_finished_packs_in_the_order_of_finishing(tmp_path):
     assert (runs["gce-1b"].noise_rate, runs["gce-1b"].failed) == (0.4, None)
 
 
+def test_contents_have_the_runs_in_the_order_in_which_they_were_asked_for(tmp_path):
+    store = opened(tmp_path)
+    for name, when in (("gce", "2026-01-01"), ("ce", "2026-01-02"), ("tried", "2026-01-03")):
+        store.journal(name).begin(0)
+        store.journal(name).finish(facts(name, finished=when))
+    assert list(store.contents().runs) == ["gce", "ce", "tried"]
+    store.note_compared(["ce", "mixup", "gce"])
+    assert list(store.contents().runs) == ["ce", "gce", "tried"]
+
+
+def test_a_pack_that_was_finished_elsewhere_counts_here(journal, tmp_path):
+    journal.begin(0)
+    journal.write(records(0, 1))
+    checkpoint.save(journal.details, {"T": torch.ones(1, 2)}, {})
+    journal.finish(facts("abc"))
+    here = opened(tmp_path / "here").journal("gce-1")
+    checkpoint.save(here.checkpoint, {}, {})
+    here.put(journal.files())
+    assert sorted(path.name for path in here.folder.iterdir()) == [
+        "details.safetensors",
+        "finished.json",
+        "records.jsonl",
+    ]
+    (run,) = opened(tmp_path / "here").runs().values()
+    assert run.records == records(0, 1)
+
+
+def test_of_a_pack_that_was_finished_elsewhere_the_closing_facts_are_written_last(journal, tmp_path, monkeypatch):
+    journal.begin(0)
+    journal.finish(facts("abc"))
+    written = []
+    monkeypatch.setattr("labelnoise.results.store.write", lambda path, _: written.append(path.name))
+    opened(tmp_path / "here").journal("gce-1").put(journal.files() | {"../odd": b""})
+    assert written == ["records.jsonl", "finished.json"]
+
+
 def test_a_run_has_its_own_rows_of_the_details(journal):
     journal.begin(0)
     checkpoint.save(journal.details, {"T": torch.stack([torch.eye(2), torch.ones(2, 2)])}, {})
@@ -300,7 +336,7 @@ def test_contents_are_of_the_moment_and_read_each_file_once(finished, monkeypatc
 
         monkeypatch.setattr(Path, name, counting)
     held = finished.contents()
-    assert (list(held.runs), held.compared, held.searches["ce"]["chosen"]) == (["a", "b"], {"b"}, "b")
+    assert (list(held.runs), held.compared, held.searches["ce"]["chosen"]) == (["b", "a"], {"b"}, "b")
     names = ["config.json", "searches.json", "compared.json", "finished.json", "records.jsonl"]
     assert opened_files == dict.fromkeys(names, 1)
     finished.note_compared(["a"])

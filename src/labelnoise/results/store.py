@@ -22,7 +22,7 @@ from torch import Tensor
 from labelnoise.config import digest, essential
 from labelnoise.engine import checkpoint
 from labelnoise.errors import InputError
-from labelnoise.files import discard_drafts, explained
+from labelnoise.files import discard_drafts, explained, write
 from labelnoise.results.facts import NUMBER, fits, read_facts, run_again, write_facts
 from labelnoise.results.record import Record, append, read, rewrite
 
@@ -122,6 +122,23 @@ class Journal:
         self.checkpoint.unlink(missing_ok=True)
         discard_drafts(self.folder)
 
+    def files(self) -> dict[str, bytes]:
+        """What a finished pack consists of, by name, for whoever keeps it elsewhere."""
+        return {path.name: path.read_bytes() for path in self._lasting if path.exists()}
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        """Keep a pack that was finished elsewhere; it counts once the last of its files is there."""
+        with explained(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        for path in self._lasting:
+            if path.name in files:
+                write(path, files[path.name])
+        self.checkpoint.unlink(missing_ok=True)
+
+    @property
+    def _lasting(self) -> tuple[Path, ...]:
+        return self.records, self.details, self.model, self._closing
+
     def runs(self) -> list[Run]:
         """The runs of a finished pack."""
         histories: dict[str, list[Record]] = {}
@@ -213,9 +230,13 @@ class Store:
         return {run.identity: run for pack in packs for run in pack.runs()}
 
     def contents(self) -> Contents:
-        """All that tables and reports are made of, each file read once; without a note, all runs are compared."""
-        runs = self.runs()
-        return Contents(self.facts, runs, set(self._compared() or runs), self.searches)
+        """All that tables and reports are made of, each file read once; without a note, all runs are compared.
+
+        Runs come in the order in which they were asked for, whichever was finished first.
+        """
+        found, asked = self.runs(), self._compared()
+        runs = {identity: found[identity] for identity in asked if identity in found} | found
+        return Contents(self.facts, runs, set(asked or runs), self.searches)
 
 
 def _lock(folder: Path) -> AbstractContextManager[Any]:

@@ -1,7 +1,7 @@
 """The main job: several methods on the same data with several seeds, taken up again where it was interrupted."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,10 +22,10 @@ from labelnoise.nets.base import resolved
 from labelnoise.noise.corrupt import noise_for
 from labelnoise.noise.kinds import Noise
 from labelnoise.results.select import NoisyValidation
-from labelnoise.results.store import Store
+from labelnoise.results.store import Run, Store
 from labelnoise.sweep.headline import headline
 from labelnoise.sweep.plan import comparison, plan_packs, set_by_rate, told
-from labelnoise.sweep.run import Display, Workplace, failure, prepare, run_pack, specify
+from labelnoise.sweep.run import Display, Engine, Workplace, failure, prepare, run_pack, specify
 from labelnoise.sweep.space import trials
 
 
@@ -44,11 +44,13 @@ def run_job(
     device: torch.device,
     executor: str | None,
     display: Display,
+    engine: Engine | None = None,
     conclude: Callable[[Store], None] = lambda _: None,
 ) -> Outcome:
     """Train every method with every seed; what is wrong with the settings is said before anything is written.
 
-    `conclude` is called in the end, while the folder is still closed to others.
+    `engine` trains the packs, by default one after the other in this process; `conclude` is called in the end, while
+    the folder is still closed to others.
     """
     dataset = make(0)
     base, noise_rate = _base(job, dataset)
@@ -57,10 +59,9 @@ def run_job(
     with Interrupt() as interrupt, Store.open(out or _folder(base), _common(base), facts) as store:
         for sentence in (headline(job, facts), *facts["notes"], *_remarks(job, dataset, noise_rate)):
             display.say(sentence)
-        at = Workplace(store, make, device, executor, display, interrupt, frozenset(store.runs()))
+        at = Workplace(store, make, device, executor, display, interrupt, frozenset(store.runs()), engine)
         if job.search.trials:
-            chosen = [_search(method, job, base, noise_rate, at) for method in job.methods]
-            configs = comparison(base, chosen, job.seeds, noise_rate)
+            configs = comparison(base, _search(job, base, noise_rate, at), job.seeds, noise_rate)
         store.note_compared([config.identity for config in configs])
         _run(configs, at)
         conclude(store)
@@ -159,14 +160,19 @@ def _untold(method: Named, setting: str) -> str:
     )
 
 
-def _search(method: Named, job: Job, base: RunConfig, noise_rate: float | None, at: Workplace) -> Named:
-    """The settings with the highest score on noisy validation, the earliest tried of equals."""
-    tried = trials(method, job.search)
-    configs = comparison(base, tried, 1, noise_rate)
-    if len(tried) > 1:
-        at.display.say(f"{method.name}: {len(tried)} settings are tried with seed 0")
-    _run(configs, at)
+def _search(job: Job, base: RunConfig, noise_rate: float | None, at: Workplace) -> list[Named]:
+    """Each method with the settings that are best; all that is tried is run together."""
+    tried = [comparison(base, trials(method, job.search), 1, noise_rate) for method in job.methods]
+    for configs in tried:
+        if len(configs) > 1:
+            at.display.say(f"{configs[0].method.name}: {len(configs)} settings are tried with seed 0")
+    _run([config for configs in tried for config in configs], at)
     runs = at.store.runs()
+    return [_best(configs, runs, at) for configs in tried]
+
+
+def _best(configs: Sequence[RunConfig], runs: Mapping[str, Run], at: Workplace) -> Named:
+    """The settings with the highest score on noisy validation, the earliest tried of equals."""
     scores = {
         config.identity: NoisyValidation().pick(runs[config.identity].records).measures["validation/score"]
         for config in configs
@@ -174,10 +180,10 @@ def _search(method: Named, job: Job, base: RunConfig, noise_rate: float | None, 
     }
     best = max(scores, key=lambda identity: scores[identity], default=configs[0].identity)
     chosen = next(config.method for config in configs if config.identity == best)
-    if len(tried) > 1:
-        at.store.note_search(method.name, [config.identity for config in configs], best)
-        values = ", ".join(f"{name}={chosen.settings[name]:g}" for name in hyper_fields(METHODS.get(method.name)))
-        at.display.say(f"{method.name}: {values} is best on noisy validation, {100 * scores.get(best, 0):.1f} %")
+    if len(configs) > 1:
+        at.store.note_search(chosen.name, [config.identity for config in configs], best)
+        values = ", ".join(f"{name}={chosen.settings[name]:g}" for name in hyper_fields(METHODS.get(chosen.name)))
+        at.display.say(f"{chosen.name}: {values} is best on noisy validation, {100 * scores.get(best, 0):.1f} %")
     return chosen
 
 
@@ -191,6 +197,9 @@ def _run(configs: Sequence[RunConfig], at: Workplace) -> None:
             at.display.warn(failure(config.method.name, config.seed, place))
     packs = plan_packs([config for config in configs if config.identity not in done])
     at.display.expect(len(packs))
+    if at.engine:
+        at.engine(packs, at)
+        return
     for pack in packs:
         run_pack(pack, at)
 

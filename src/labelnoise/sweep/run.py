@@ -1,7 +1,7 @@
 """Packs into records, on this machine."""
 
 import platform
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -74,6 +74,10 @@ class Workplace:
     display: Display
     interrupt: Interrupt
     before: Collection[str] = ()  # identities of runs that were finished when the job began
+    engine: "Engine | None" = None  # None: packs one after the other, in this process
+
+
+Engine = Callable[[Sequence[Pack], Workplace], None]  # trains packs, each of them into the store
 
 
 def find_device(name: str) -> torch.device:

@@ -1,0 +1,357 @@
+"""Packs as Ray tasks: on every core or GPU of this machine for as long as the job takes, or on a running cluster.
+
+A task trains its pack in the output folder where it can reach that, and else in a folder of its own; either way the
+finished files come back to the driver, which alone decides that a pack counts. Whatever dies, at most work is lost.
+"""
+
+import os
+import platform
+import secrets
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from labelnoise.data.dataset import Builder
+from labelnoise.data.rows import counted
+from labelnoise.engine.interrupt import Interrupt
+from labelnoise.errors import InputError
+from labelnoise.files import write
+from labelnoise.methods.base import METHODS, Method
+from labelnoise.results.store import Journal, Store
+from labelnoise.sweep.plan import Pack
+from labelnoise.sweep.run import Display, Workplace, find_device, run_pack
+
+RETRIES = 3  # of a pack whose worker dies
+MARK = ".cluster"  # the file in the output folder by which workers know it
+PATIENCE = 30.0  # seconds: for workers that are to save and stop, and for one that a dead driver has left behind
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}  # what Ray would print of deaths, we say
+
+
+@dataclass(frozen=True)
+class Ray:
+    """An engine: calling it trains packs on a cluster."""
+
+    address: str = ""  # of a running cluster, auto or HOST:PORT; "": one of this machine is started, and ended again
+    device: str = "auto"  # cpu, cuda, or GPUs where the cluster has any
+    packs_per_gpu: int = 1  # one fills a GPU that its runs share; more pay where packs are small
+    runs_per_task: int = 0  # larger packs are cut; 0 leaves them whole
+
+    def __post_init__(self) -> None:
+        _ray()
+        if self.device not in ("auto", "cpu", "cuda"):
+            raise InputError(f"device {self.device!r} is none of a cluster's; use auto, cpu or cuda")
+        if self.packs_per_gpu < 1:
+            raise InputError(f"packs_per_gpu must be at least 1, not {self.packs_per_gpu}")
+        if self.runs_per_task < 0:
+            raise InputError(f"runs_per_task must be a number of runs, or 0, not {self.runs_per_task}")
+
+    def __call__(self, packs: Sequence[Pack], at: Workplace) -> None:
+        """Train all packs; one that cannot be trained is named, and the others go on."""
+        pieces = [piece for pack in packs for piece in _cut(pack, self.runs_per_task)]
+        if not pieces:
+            return
+        with _connected(self.address) as ray, _marked(at.store.folder) as mark, _by_value(ray) as own:
+            found = ray.cluster_resources()
+            device = self._device(found.get("GPU", 0))
+            order = _Order(str(at.store.folder.absolute()), mark, device, at.executor, own)
+            have = f"{counted(round(found.get('CPU', 0)), 'core')}, {counted(round(found.get('GPU', 0)), 'GPU')}"
+            at.display.say(f"Ray: {have}; {counted(len(pieces), 'task')}, on {device}")
+            task = ray.remote(_work).options(max_retries=0, **self._needs(device))  # the driver retries, and says so
+            _Sweep(ray, task, (ray.put(at.build), ray.put(order)), at).run(pieces)
+
+    def _needs(self, device: str) -> dict[str, float]:
+        return {"num_cpus": 1, "num_gpus": 1 / self.packs_per_gpu if device == "cuda" else 0}
+
+    def _device(self, gpus: float) -> str:
+        if self.device == "cuda" and not gpus:
+            raise InputError("the cluster has no GPU; use --device cpu")
+        return ("cuda" if gpus else "cpu") if self.device == "auto" else self.device
+
+
+class _Order(NamedTuple):
+    """What all tasks of a job are told."""
+
+    folder: str  # of the driver's output
+    mark: str  # what the file MARK in it holds, if it is the same folder
+    device: str
+    executor: str | None
+    methods: Mapping[str, type[Method]]  # that are none of the package
+
+
+class _Began(NamedTuple):
+    host: str
+    process: int
+
+
+class _Handed(NamedTuple):
+    """What a task leaves."""
+
+    files: Mapping[str, bytes]
+    notes: Sequence[tuple[str, str]]  # what the pack had to say: the display's method, and a sentence
+    problem: str = ""  # why there are no files
+
+
+class _Notes(Display):
+    """Keeps what a pack says for the driver's display."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[str, str]] = []
+
+    def begin(self, name: str, runs: int, epochs: int, done: int) -> None:
+        if done:
+            self.say(f"{name} × {runs}: went on from epoch {done + 1}")
+
+    def say(self, sentence: str) -> None:
+        self.kept.append(("say", sentence))
+
+    def warn(self, sentence: str) -> None:
+        self.kept.append(("warn", sentence))
+
+
+class _Sweep:
+    """The tasks under way, and what comes of them."""
+
+    def __init__(self, ray: Any, task: Any, told: tuple[Any, Any], at: Workplace) -> None:
+        self.ray, self.task, self.told, self.at = ray, task, told, at
+        self.running: dict[Any, Pack] = {}  # by the stream of what the task yields
+        self.deaths: Counter[str] = Counter()
+        self.failed: list[str] = []
+        self.until = inf  # once it is to stop: how long tasks may take to save
+
+    def run(self, packs: Sequence[Pack]) -> None:
+        for pack in packs:
+            self.submit(pack)
+        while self.running and time.monotonic() < self.until:
+            if self.at.interrupt.asked and self.until == inf:
+                self.stop()
+            ready, _ = self.ray.wait([*self.running], timeout=0.5)
+            for stream in ready:
+                self.hear(stream)
+        self.at.interrupt.check()
+        if self.failed:
+            raise InputError(
+                f"{len(self.failed)} of {len(packs)} tasks did not finish ({'; '.join(self.failed)}); "
+                "what is finished is kept: mend that and type the command again"
+            )
+
+    def submit(self, pack: Pack) -> None:
+        self.running[self.task.remote(pack, *self.told)] = pack
+
+    def hear(self, stream: Any) -> None:
+        pack = self.running[stream]
+        try:
+            heard = self.ray.get(next(stream))
+        except self.ray.exceptions.RayError as problem:
+            del self.running[stream]
+            self.lose(pack, problem)
+            return
+        if isinstance(heard, _Began):
+            self.at.display.say(f"{_called(pack)}: began on {heard.host}, process {heard.process}")
+        else:
+            del self.running[stream]
+            self.keep(pack, heard)
+
+    def keep(self, pack: Pack, handed: _Handed) -> None:
+        for how, sentence in handed.notes:
+            getattr(self.at.display, how)(sentence)
+        if handed.problem:
+            self.fail(pack, handed.problem)
+            return
+        journal = self.at.store.journal(pack.name)
+        try:
+            journal.put(handed.files)
+        except InputError as problem:
+            self.fail(pack, str(problem))
+            return
+        epochs = max((record.epoch + 1 for record in journal.read()), default=0)
+        left = f"{counted(len(self.running), 'task')} to come" if self.running else "the last one"
+        spent = f"{counted(epochs, 'epoch')} in {journal.facts['seconds']:.1f} s"
+        self.at.display.say(f"{_called(pack)}: {spent}, {left}")
+
+    def lose(self, pack: Pack, problem: Exception) -> None:
+        if self.until < inf:
+            return
+        errors = self.ray.exceptions
+        died = (errors.WorkerCrashedError, errors.NodeDiedError, errors.LocalRayletDiedError, errors.ObjectLostError)
+        self.deaths[pack.name] += 1
+        if not isinstance(problem, (*died, errors.OutOfMemoryError, errors.TaskCancelledError)):
+            self.fail(pack, _last_line(problem))
+        elif self.deaths[pack.name] > RETRIES:
+            self.fail(pack, f"its worker died {self.deaths[pack.name]} times ({type(problem).__name__})")
+        else:
+            self.at.display.warn(f"{_called(pack)}: its worker died ({type(problem).__name__}); it is run again")
+            self.submit(pack)
+
+    def fail(self, pack: Pack, why: str) -> None:
+        self.failed.append(f"{_called(pack)}: {why}")
+        self.at.display.warn(self.failed[-1])
+
+    def stop(self) -> None:
+        self.at.display.say(f"stopping: {counted(len(self.running), 'task')} to save or leave")
+        self.until = time.monotonic() + PATIENCE
+        for stream in self.running:
+            self.ray.cancel(stream)
+
+
+def _work(pack: Pack, build: Builder, order: _Order) -> Iterator[_Began | _Handed]:
+    # The task, on some machine of the cluster.
+    yield _Began(platform.node(), os.getpid())
+    for name, method in order.methods.items():
+        if name in METHODS:  # of an earlier state of its file
+            METHODS.forget(name)
+        METHODS.register(name)(method)
+    yield _trained(pack, build, order)
+
+
+def _trained(pack: Pack, build: Builder, order: _Order) -> _Handed:
+    notes = _Notes()
+    try:
+        with _reached(order) as store, Interrupt() as interrupt:
+            journal = store.journal(pack.name)
+            with _alone(journal):
+                if not journal.finished:
+                    device = find_device(order.device)
+                    run_pack(pack, Workplace(store, build, device, order.executor, notes, interrupt))
+            return _Handed(journal.files(), notes.kept)
+    except InputError as problem:
+        why = f"{problem} (on {platform.node()})"
+    except Exception as problem:
+        place = traceback.extract_tb(problem.__traceback__)[-1]
+        line = f"{Path(place.filename).name}, line {place.lineno}"
+        why = f"{type(problem).__name__}: {_last_line(problem)} (in {line}, on {platform.node()})"
+    return _Handed({}, notes.kept, why)
+
+
+@contextmanager
+def _reached(order: _Order) -> Iterator[Store]:
+    # The driver's folder where it is this machine's too: checkpoints in it outlive a worker. Else one of our own.
+    try:
+        same = (Path(order.folder) / MARK).read_text() == order.mark
+    except OSError:
+        same = False
+    if same:
+        yield Store(Path(order.folder))
+        return
+    with TemporaryDirectory(prefix="labelnoise-") as folder:
+        yield Store(Path(folder))
+
+
+@contextmanager
+def _alone(journal: Journal) -> Iterator[None]:
+    # Of two tasks for one pack, such as one that was taken for dead, the second waits.
+    journal.folder.mkdir(parents=True, exist_ok=True)
+    lock = journal.folder / ".lock"
+    try:
+        with FileLock(lock, timeout=PATIENCE):
+            yield
+    except Timeout:
+        raise InputError(f"another process is at work in {journal.folder}; wait for it") from None
+    lock.unlink(missing_ok=True)
+
+
+@contextmanager
+def _marked(folder: Path) -> Iterator[str]:
+    mark = secrets.token_hex(16)
+    write(folder / MARK, mark)
+    try:
+        yield mark
+    finally:
+        (folder / MARK).unlink(missing_ok=True)
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    ray = _ray()
+    if ray.is_initialized():  # by the program that calls us, whose connection it stays
+        yield ray
+        return
+    with _temporary() if not address else nullcontext() as folder:
+        where = (
+            {"address": address} if address else {"address": "local", "include_dashboard": False, "_temp_dir": folder}
+        )
+        try:
+            _check_reachable(address)
+            with _handler_kept(signal.SIGTERM):
+                ray.init(**where, log_to_driver=False, logging_level="error")
+        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as problem:
+            what = f"the Ray cluster at {address}" if address else "Ray"
+            advice = "docs/cluster.md says how to start one, or leave --ray-address out" if address else "mend that"
+            raise InputError(f"{what} cannot be used ({_last_line(problem).rstrip('.')}); {advice}") from None
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    # Ray itself would try for minutes.
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=PATIENCE / 3).close()
+
+
+@contextmanager
+def _handler_kept(number: int) -> Iterator[None]:
+    # Ray sets a handler of its own for SIGTERM.
+    before = signal.getsignal(number)
+    yield
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(number, before)
+
+
+@contextmanager
+def _by_value(ray: Any) -> Iterator[dict[str, type[Method]]]:
+    # Methods from files of the user's, which no worker could import, travel with their code.
+    own = {name: METHODS.get(name) for name in METHODS if not METHODS.get(name).__module__.startswith("labelnoise.")}
+    modules = [sys.modules[name] for name in {cls.__module__ for cls in own.values()}]
+    for module in modules:
+        ray.cloudpickle.register_pickle_by_value(module)
+    try:
+        yield own
+    finally:
+        for module in modules:
+            ray.cloudpickle.unregister_pickle_by_value(module)
+
+
+def _ray() -> Any:
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ImportError:
+        raise InputError("the engine ray needs a package more; install it with `pip install labelnoise[ray]`") from None
+    return ray
+
+
+def _cut(pack: Pack, most: int) -> list[Pack]:
+    size = most or len(pack.configs)
+    starts = range(0, len(pack.configs), size)
+    return [Pack(pack.configs[start : start + size], pack.methods[start : start + size]) for start in starts]
+
+
+def _temporary() -> TemporaryDirectory[str]:
+    # Names of sockets in it must be short, which they would not be in a Mac's folder for temporary files.
+    place = "/tmp" if Path("/tmp").is_dir() else None
+    return TemporaryDirectory(prefix="ln-", dir=place, ignore_cleanup_errors=True)
+
+
+def _called(pack: Pack) -> str:
+    return f"{pack.configs[0].method.name} × {len(pack.configs)}"
+
+
+def _last_line(problem: Exception) -> str:
+    lines = str(problem).strip().splitlines()
+    return lines[-1].strip() if lines else type(problem).__name__

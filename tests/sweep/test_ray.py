@@ -1,0 +1,330 @@
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pytest
+import torch
+
+from labelnoise.config import Data, Job, Named, RunConfig, Search, Train
+from labelnoise.data.dataset import load
+from labelnoise.engine.interrupt import InterruptError
+from labelnoise.errors import InputError
+from labelnoise.methods import METHODS, register
+from labelnoise.methods.ce import CE
+from labelnoise.report.summary import summarise
+from labelnoise.results.store import Store
+from labelnoise.sweep import ray as module
+from labelnoise.sweep.compare import run_job
+from labelnoise.sweep.plan import plan_packs
+from labelnoise.sweep.ray import Ray
+from labelnoise.sweep.run import Display
+from labelnoise.testing import find_methods
+
+JOB = Job(
+    data=Data("gaussians"),
+    noise="symmetric:0.3",
+    methods=tuple(map(Named, ("ce", "gce", "mixup", "co_teaching"))),
+    seeds=6,
+    net=Named("mlp", {"widths": "8"}),
+    train=Train(epochs=2, batch=512),
+)
+SMALL = replace(JOB, methods=JOB.methods[:2], seeds=2)
+
+
+class Heard(Display):
+    """A display that remembers, and may act on what it hears."""
+
+    def __init__(self, act=lambda sentence: None):
+        self.said, self.act = [], act
+
+    def say(self, sentence):
+        self.said.append(sentence)
+        self.act(sentence)
+
+    warn = say
+
+
+def compare(job, out, engine=None, display=None, build=None):
+    build = build or partial(load, job.data.source)
+    return run_job(
+        job, build, out=out, device=torch.device("cpu"), executor=None, display=display or Heard(), engine=engine
+    )
+
+
+def content(outcome):
+    """Everything that a run leaves, but for the time it took."""
+    runs = outcome.store.runs()
+    return {
+        identity: (
+            runs[identity].records,
+            runs[identity].config,
+            runs[identity].noise_rate,
+            {name: value.tolist() for name, value in runs[identity].details.items()},
+            runs[identity].pack.model.read_bytes(),
+        )
+        for identity in outcome.runs
+    }
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A Ray cluster of this machine with two workers, started as `Ray()` does, which then connects to it."""
+    ray = pytest.importorskip("ray")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))  # where Ray keeps a token
+        patch.setattr(ray, "init", partial(ray.init, num_cpus=2))
+        with module._connected("") as ray:
+            yield ray
+    os.environ.pop("RAY_AUTH_MODE", None)  # left by Ray, of no use without the token
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory):
+    """The 24 runs by the local engine."""
+    return compare(JOB, tmp_path_factory.mktemp("local"))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_24_runs_leave_exactly_what_the_local_engine_leaves(cluster, local, tmp_path, monkeypatch, shared):
+    if not shared:  # workers do not find the driver's mark in their folder of that name
+        monkeypatch.setattr(module, "MARK", ".elsewhere")
+    heard = Heard()
+    outcome = compare(JOB, tmp_path / "out", Ray(), heard)
+    assert len(outcome.runs) == 24
+    assert content(outcome) == content(local)
+    rows = [[row.label for row in summarise(each.store).rows] for each in (outcome, local)]
+    assert rows[0] == rows[1] == ["ce", "gce", "mixup", "co_teaching"]
+    names = {path.name for path in outcome.store.folder.rglob("*") if path.is_file()}
+    own = {"config.json", "compared.json", ".lock"}
+    assert names == own | {"records.jsonl", "finished.json", "details.safetensors", "model.safetensors"}
+    assert len([each for each in heard.said if "began on" in each]) == 4
+    assert heard.said[-1].endswith("s, the last one")
+
+
+def once_trained(folder, action):
+    """Do something as soon as a pack, whose folder this is, has a record; from another thread."""
+
+    def watch():
+        while not any(path.stat().st_size for path in folder.parent.glob(f"{folder.name}/records.jsonl")):
+            time.sleep(0.005)
+        action()
+
+    threading.Thread(target=watch).start()
+
+
+def test_when_a_worker_is_killed_its_pack_is_run_again_and_nothing_is_lost(cluster, tmp_path):
+    job = replace(JOB, train=replace(JOB.train, epochs=20))
+    killed = []
+
+    def kill(sentence):
+        if (began := re.match(r"gce × 6: began on .*, process (\d+)$", sentence)) and not killed:
+            killed.append(int(began[1]))
+            once_trained(tmp_path / "out" / "gce-*", lambda: os.kill(killed[0], signal.SIGKILL))
+
+    heard = Heard(kill)
+    outcome = compare(job, tmp_path / "out", Ray(), heard)
+    assert heard.said.count("gce × 6: its worker died (WorkerCrashedError); it is run again") == 1
+    assert content(outcome) == content(compare(job, tmp_path / "local"))
+
+
+def test_a_driver_that_is_stopped_goes_on_where_it_was(cluster, tmp_path):
+    job = replace(JOB, methods=JOB.methods[:3], train=replace(JOB.train, epochs=20))
+    handler = signal.getsignal(signal.SIGTERM)
+    compare(replace(job, methods=job.methods[:1]), tmp_path / "out")
+
+    def stop(sentence):
+        if sentence.startswith("gce × 6: began on"):
+            once_trained(tmp_path / "out" / "gce-*", lambda: os.kill(os.getpid(), signal.SIGTERM))
+
+    with pytest.raises(InterruptError):
+        compare(job, tmp_path / "out", Ray(), Heard(stop))
+    assert signal.getsignal(signal.SIGTERM) is handler
+    heard = Heard()
+    outcome = compare(job, tmp_path / "out", Ray(), heard)
+    assert "ce × 6: finished before, not run again" in heard.said
+    assert [each for each in heard.said if each.startswith("gce × 6: went on from epoch ")]
+    assert not [each for each in heard.said if each.startswith("ce × 6: began")]
+    assert content(outcome) == content(compare(job, tmp_path / "local"))
+
+
+def test_a_pack_that_fails_is_named_and_the_others_are_finished(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
+
+    @register("broken")
+    @dataclass(frozen=True)
+    class Broken(CE):
+        """Fails at its first step."""
+
+        def objective(self, nets, batch, ctx):
+            raise RuntimeError("no luck")
+
+    heard = Heard()
+    with pytest.raises(InputError) as caught:
+        compare(replace(SMALL, methods=(Named("broken"), Named("ce"))), tmp_path, Ray(), heard)
+    sentence = str(caught.value)
+    assert sentence.startswith("1 of 2 tasks did not finish (broken × 2: RuntimeError: no luck (in test_ray.py, line ")
+    assert sentence.endswith("what is finished is kept: mend that and type the command again")
+    assert [each for each in heard.said if each.startswith("broken × 2: RuntimeError: no luck")]
+    assert {run.config["method"]["name"] for run in Store.read(tmp_path).runs().values()} == {"ce"}
+
+
+def test_a_method_in_a_file_travels_to_the_workers(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from dataclasses import dataclass\nfrom labelnoise.methods import hyper, register\n"
+        "from labelnoise.methods.ce import CE\n\n\n@register('mine')\n@dataclass(frozen=True)\nclass Mine(CE):\n"
+        "    weight: float = hyper(0.5, low=0.0, high=1.0)\n"
+    )
+    find_methods(str(path))
+    job = replace(SMALL, methods=(Named("mine"), Named("distillation", {"teacher": "mine"})), seeds=1)
+    assert content(compare(job, tmp_path / "ray", Ray())) == content(compare(job, tmp_path / "local"))
+
+
+def test_own_data_and_a_search_and_small_tasks(cluster, tmp_path):
+    dataset = load("gaussians", 3)  # as data of one's own: the same for every seed
+    job = replace(SMALL, methods=(Named("gce"),), search=Search(3), seeds=3)
+    heard = Heard()
+    outcome = compare(job, tmp_path, Ray(runs_per_task=2), heard, lambda _: dataset)
+    assert sorted(each.split(":")[0] for each in heard.said if "began on" in each) == ["gce × 1", "gce × 2", "gce × 2"]
+    assert [outcome.store.runs()[run].config["seed"] for run in outcome.runs] == [0, 1, 2]
+
+
+def test_a_worker_that_dies_again_and_again_is_given_up(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "RETRIES", 1)
+    driver = os.getpid()
+
+    def build(seed):
+        if os.getpid() != driver:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return load("gaussians", seed)
+
+    job = replace(SMALL, methods=SMALL.methods[:1])
+    with pytest.raises(InputError, match=r"^1 of 1 tasks did not finish \(ce × 2: its worker died 2 times \(Worker"):
+        compare(job, tmp_path, Ray(), build=build)
+
+
+def test_a_command_that_is_killed_and_typed_again_does_the_rest(cluster, tmp_path):
+    command = [sys.executable, "-m", "labelnoise", "train", "--data", "gaussians", "--methods", "ce,gce"]
+    command += ["--seeds", "2", "--epochs", "10", "--batch", "512", "--out", str(tmp_path / "out")]
+    command += ["--engine", "ray", "--ray-address", cluster.get_runtime_context().gcs_address]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
+        while not list((tmp_path / "out").glob("*/finished.json")):
+            assert driver.poll() is None
+            time.sleep(0.02)
+        driver.kill()
+    done = len(list((tmp_path / "out").glob("*/finished.json")))
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert again.stdout.count("finished before, not run again") == done
+    assert again.stdout.count("began on") == 2 - done
+    assert len(Store.read(tmp_path / "out").runs()) == 4
+
+
+def order(folder, mark=""):
+    return module._Order(str(folder), mark, "cpu", None, {})
+
+
+def test_a_task_trains_where_the_driver_looks_only_if_it_finds_the_mark_of_the_driver(tmp_path):
+    with module._marked(tmp_path) as mark:
+        with module._reached(order(tmp_path, mark)) as store:
+            assert store.folder == tmp_path
+        with module._reached(order(tmp_path, "other")) as store:
+            assert store.folder != tmp_path
+    with module._reached(order(tmp_path, mark)) as store:
+        assert store.folder != tmp_path
+    assert list(tmp_path.iterdir()) == []
+    assert not store.folder.exists()
+
+
+def test_what_a_person_can_mend_comes_back_from_a_worker_as_its_sentence(tmp_path):
+    def build(seed):
+        raise InputError("mnist is not in the data root /data; fetch it")
+
+    (pack,) = plan_packs([RunConfig()])
+    handed = module._trained(pack, build, order(tmp_path))
+    assert handed.files == {}
+    assert re.fullmatch(r"mnist is not in the data root /data; fetch it \(on .+\)", handed.problem)
+
+
+def test_of_two_tasks_for_one_pack_the_second_takes_what_the_first_has_finished(tmp_path):
+    (pack,) = plan_packs([RunConfig(data=Data("gaussians"), train=Train(epochs=1, batch=512))])
+    with module._marked(tmp_path) as mark:
+        first = module._trained(pack, partial(load, "gaussians"), order(tmp_path, mark))
+        second = module._trained(pack, None, order(tmp_path, mark))
+    assert second.files == first.files
+    assert set(first.files) == {"records.jsonl", "finished.json", "details.safetensors", "model.safetensors"}
+
+
+def test_of_two_tasks_for_one_pack_the_second_waits(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    (pack,) = plan_packs([RunConfig()])
+    with module._marked(tmp_path) as mark, module._alone(Store(tmp_path).journal(pack.name)):
+        handed = module._trained(pack, None, order(tmp_path, mark))
+    assert handed.problem.startswith(f"another process is at work in {tmp_path / pack.name}; wait for it")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"device": "cuda:1"}, "device 'cuda:1' is none of a cluster's; use auto, cpu or cuda"),
+        ({"packs_per_gpu": 0}, "packs_per_gpu must be at least 1, not 0"),
+        ({"runs_per_task": -1}, "runs_per_task must be a number of runs, or 0, not -1"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(settings, sentence):
+    pytest.importorskip("ray")
+    with pytest.raises(InputError) as caught:
+        Ray(**settings)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(("gpus", "asked", "device"), [(0, "auto", "cpu"), (2, "auto", "cuda"), (2, "cpu", "cpu")])
+def test_gpus_are_used_where_the_cluster_has_any(gpus, asked, device):
+    pytest.importorskip("ray")
+    assert Ray(device=asked)._device(gpus) == device
+
+
+def test_packs_share_a_gpu_as_many_as_are_said_to_fit():
+    pytest.importorskip("ray")
+    assert Ray()._needs("cuda") == {"num_cpus": 1, "num_gpus": 1}
+    assert Ray(packs_per_gpu=4)._needs("cuda") == {"num_cpus": 1, "num_gpus": 0.25}
+    assert Ray(packs_per_gpu=4)._needs("cpu") == {"num_cpus": 1, "num_gpus": 0}
+
+
+def test_gpus_that_the_cluster_has_not_are_refused(cluster, tmp_path):
+    with pytest.raises(InputError, match=r"^the cluster has no GPU; use --device cpu$"):
+        compare(SMALL, tmp_path, Ray(device="cuda"))
+
+
+def test_without_the_package_a_sentence_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InputError, match=r"^the engine ray needs .*; install it with `pip install labelnoise\[ray\]`$"):
+        Ray()
+
+
+@pytest.mark.parametrize("address", ["auto", "127.0.0.1:1", "nowhere"])
+def test_a_cluster_that_is_not_there_is_said_not_to_be(address, monkeypatch):
+    pytest.importorskip("ray")
+
+    def init(address, **_):  # as Ray does, but for a port, at which it would knock for minutes
+        raise ConnectionError("Could not find any running Ray instance.")
+
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.setattr("ray.init", init)
+    with pytest.raises(InputError) as caught, module._connected(address):
+        pass
+    assert str(caught.value).startswith(f"the Ray cluster at {address} cannot be used (")
+    assert str(caught.value).endswith("); docs/cluster.md says how to start one, or leave --ray-address out")
+
+
+def test_packs_are_cut_in_the_order_of_their_runs():
+    (pack,) = plan_packs([RunConfig(seed=seed) for seed in range(5)])
+    assert [[config.seed for config in piece.configs] for piece in module._cut(pack, 2)] == [[0, 1], [2, 3], [4]]
+    assert [piece.name for piece in module._cut(pack, 0)] == [pack.name]
+    assert all(len(piece.methods) == len(piece.configs) for piece in module._cut(pack, 2))
