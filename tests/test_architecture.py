@@ -32,6 +32,7 @@ LAYERS = (
     ("results",),
     ("sweep",),
     ("report",),
+    ("speed",),
     ("testing",),
     ("comparing",),
     ("cli_data",),
@@ -169,9 +170,10 @@ def test_putting_a_network_in_eval_mode_is_no_danger():
     assert dangers(ast.parse("net.eval()\nspec.loader.exec_module(module)\nyaml.safe_load(text)")) == []
 
 
-def test_the_help_imports_no_torch():
+@pytest.mark.parametrize("command", [(), ("speed",)])
+def test_the_help_imports_no_torch(command):
     heavy = {"torch", "numpy", "pandas", "sklearn", "scipy", "matplotlib", "rich", "safetensors"}
-    assert not imported_by("-m", "labelnoise", "--help") & heavy
+    assert not imported_by("-m", "labelnoise", *command, "--help") & heavy
 
 
 def test_the_package_imports_nothing_heavier_than_torch():

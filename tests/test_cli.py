@@ -1,3 +1,4 @@
+import json
 import os
 import re
 import signal
@@ -15,6 +16,8 @@ from labelnoise.config import DEFAULT_METHODS
 from labelnoise.data.dataset import DATASETS
 from labelnoise.methods import METHODS
 from labelnoise.nets import NETS
+from labelnoise.speed.rows import ROWS
+from labelnoise.sweep import halving
 from labelnoise.testing import CHECKS
 
 TINY = ["--data", "gaussians", "--methods", "ce,gce", "--seeds", "2", "--epochs", "3", "--batch", "512"]
@@ -412,6 +415,68 @@ def test_a_failure_is_said_even_when_quiet(folder):
     assert "every run has failed; lower the learning rate with --lr" in result.stderr
 
 
+def test_runs_that_do_not_fit_in_memory_are_missing_from_the_table_and_the_command_fails(folder, monkeypatch):
+    whole = halving.run_pack
+
+    def short(pack, at):
+        if any(config.seed == 1 and config.method.name == "gce" for config in pack.configs):
+            raise MemoryError
+        whole(pack, at)
+
+    monkeypatch.setattr(halving, "run_pack", short)
+    result = typed("train", *TINY, "--out", "out")
+    assert result.exit_code == 2
+    assert "gce × 2 did not fit in memory: halved to 1 and 1 runs\n" in result.output
+    assert "gce, seed 1: it does not fit in memory, for it needs about " in result.output
+    assert re.search(r"│ gce\s+│\s+1 │", result.output)
+    assert "1 run that was asked for is missing: not finished, or too large for the memory." in result.output
+    assert "runs are missing, 1 of those asked for: they did not fit in memory, see above" in result.stderr
+
+
+def test_where_no_run_fits_in_memory_the_command_says_so(folder, monkeypatch):
+    def short(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(halving, "run_pack", short)
+    result = typed("train", *TINY, "--out", "out")
+    assert result.exit_code == 2
+    assert "runs are missing, 4 of those asked for" in result.stderr
+
+
+def test_too_little_memory_for_the_report_is_one_sentence(folder, monkeypatch):
+    def short(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("labelnoise.comparing.write_page", short)
+    result = typed("train", *TINY, "--out", "out")
+    assert result.exit_code == 2
+    assert "Error: memory is full; what is finished is kept: free some, then type the command again\n" in result.stderr
+
+
+def test_on_a_disk_that_really_is_full_it_says_so_and_goes_on_once_there_is_space(folder):
+    own = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]  # mounts that nobody else sees
+    if subprocess.run([*own, "mkdir small && mount -t tmpfs none small"], capture_output=True, check=False).returncode:
+        pytest.skip("no disk of its own can be had here")
+    train = f"{sys.executable} -m labelnoise train {' '.join(TINY)} net.settings.widths=128 --device cpu --out"
+    script = f"""
+        {train} whole --quiet > /dev/null
+        mount -t tmpfs -o size=60k none small
+        {train} small/out > first 2>&1; echo $? >> first
+        find small/out -name finished.json > finished
+        mount -o remount,size=10m small
+        {train} small/out > second 2>&1; echo $? >> second
+        cp -r small/out out
+    """
+    subprocess.run([*own, script], check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    *_, sentence, code = (folder / "first").read_text().splitlines()
+    assert re.fullmatch(
+        r"Error: cannot write small/out/.* \(No space left on device\); free space and type .*", sentence
+    )
+    assert code == "2"
+    assert (folder / "second").read_text().endswith("\n0\n")
+    assert records(folder / "out") == records(folder / "whole")
+
+
 def test_stopped_while_it_reads_it_says_how_to_go_on(folder, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
@@ -440,3 +505,47 @@ def test_asked_to_stop_it_saves_within_seconds_and_goes_on_when_typed_again(fold
     assert whole.wait() == 0
     (one,), (two,) = (folder.glob(f"{name}/mixup-*/records.jsonl") for name in ("whole", "left"))
     assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--methods", "cex"], "unknown method 'cex'"),
+        (["--engine", "ray"], "torchrun and --engine ray both start processes"),
+        (["--ray-address", "auto"], "go with --engine ray"),
+    ],
+)
+def test_of_several_processes_the_first_alone_says_what_is_wrong(options, problem):
+    command, both = ["train", *options], {"WORLD_SIZE": "2"}
+    first, second = (CliRunner().invoke(main, command, env=both | {"RANK": rank}) for rank in "01")
+    assert (first.exit_code, second.exit_code) == (2, 2)
+    assert problem in first.output
+    assert second.output == ""
+
+
+def test_speed_lists_its_rows_with_their_sentences():
+    result = typed("speed", "--list")
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.output.splitlines()] == list(ROWS)
+
+
+def test_speed_refuses_an_unknown_row_with_one_sentence():
+    result = typed("speed", "--only", "lenet5-gse", "--device", "cpu")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "Error: there is no row 'lenet5-gse'; did you mean 'lenet5-gce'? (`labelnoise speed --list` shows all)\n"
+    )
+
+
+def test_speed_measures_some_rows_and_writes_them_as_json_that_nothing_replaces_unless_forced(folder, monkeypatch):
+    monkeypatch.setattr("labelnoise.speed.cases.SECONDS", {"cpu": 0.0})
+    monkeypatch.setattr("labelnoise.speed.kernels.PASSES", 1)
+    asked = ("speed", "--only", "noise, losses", "--json", "speed.json", "--device", "cpu")
+    result = typed(*asked)
+    assert result.exit_code == 0
+    rows = json.loads((folder / "speed.json").read_text())["rows"]
+    assert list(rows) == ["losses", "noise"]
+    assert [figure["name"] for figure in rows["noise"]["figures"]] == ["symmetric", "instance"]
+    assert all(figure["name"] in result.output for row in rows.values() for figure in row["figures"])
+    assert "speed.json exists; choose another --json, or --force to replace it" in typed(*asked).stderr
+    assert typed(*asked, "--force").exit_code == 0

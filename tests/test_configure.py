@@ -36,6 +36,8 @@ JOBS = st.builds(
         COUNTS,
         COUNTS,
         st.integers(0, 9),
+        st.integers(1, 9),
+        st.booleans(),
         st.builds(
             Optimiser,
             st.sampled_from(["adam", "sgd"]),
@@ -44,6 +46,7 @@ JOBS = st.builds(
             SHARES,
             st.booleans(),
             st.tuples(SHARES, SHARES),
+            POSITIVE,
         ),
         st.builds(Schedule, st.just("step"), st.lists(COUNTS, max_size=3).map(tuple), POSITIVE, COUNTS),
         st.builds(Augment, COUNTS, st.booleans(), NUMBERS, *[st.lists(NUMBERS, max_size=3).map(tuple)] * 2),
@@ -324,7 +327,7 @@ def test_one_and_one_point_zero_make_the_same_run():
     [
         ({"trian": {}}, "unknown key 'trian'; did you mean 'train'?"),
         ({"train": {"optimizer": {}}}, "train: unknown key 'optimizer'; did you mean 'optimiser'?"),
-        ({"train": {3: 1}}, "train: unknown key 3; known are augment, balanced, batch, epochs, optimiser, schedule"),
+        ({"split": {3: 1}}, "split: unknown key 3; known are rows, test, validation"),
         ({"net": {"name": "mlp", "widths": "8"}}, "net: unknown key 'widths'; known are name, settings"),
         ({"train": {"epochs": "ten"}}, 'train.epochs must be a whole number, not "ten"'),
         ({"train": {"epochs": 1.5}}, "train.epochs must be a whole number, not 1.5"),

@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 _OFFERED = {
     "compare_methods": "labelnoise.comparing",
     "Model": "labelnoise.results.model",
+    "Execution": "labelnoise.engine.execution",
     "step": "labelnoise.stepping",
 }
 

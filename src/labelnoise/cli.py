@@ -1,5 +1,6 @@
 """The command `labelnoise`. Heavy imports wait until a command runs, so that `--help` answers at once."""
 
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,20 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except InputError as problem:
+            if _follows():  # the first process says the same
+                raise SystemExit(Failure.exit_code) from None
             raise Failure(str(problem)) from None
+        except click.exceptions.Exit:
+            raise  # which is a RuntimeError
+        except (MemoryError, RuntimeError) as problem:
+            from labelnoise.engine.memory import is_shortage
+
+            if not is_shortage(problem):
+                raise
+            raise Failure("memory is full; what is finished is kept: free some, then type the command again") from None
         except KeyboardInterrupt as problem:
-            click.echo("\nstopped; type the same command again to go on", err=True)
+            if not _follows():
+                click.echo("\nstopped; type the same command again to go on", err=True)
             raise SystemExit(128 + getattr(problem, "number", signal.SIGINT)) from None
 
 
@@ -84,6 +96,14 @@ main.add_command(data)
 )
 @click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
 @click.option(
+    "--precision",
+    default="auto",
+    type=click.Choice(["auto", "float32", "bfloat16"]),
+    help="Of networks on a GPU: auto is bfloat16 where it is safe.",
+)
+@click.option("--deterministic", is_flag=True, help="Same seed, same numbers on a GPU too; slower.")
+@click.option("--eager", is_flag=True, help="On a GPU, neither compile nor record steps; slower.")
+@click.option(
     "--engine", default="local", type=click.Choice(["local", "ray"]), help="This process, or Ray, see docs/cluster.md."
 )
 @click.option("--ray-address", metavar="ADDRESS", help="Of a running cluster, auto or HOST:PORT; else one starts here.")
@@ -98,6 +118,9 @@ def train(
     print_config: bool,
     executor: str,
     device: str,
+    precision: Any,
+    deterministic: bool,
+    eager: bool,
     engine: str,
     ray_address: str | None,
     packs_per_gpu: int | None,
@@ -118,11 +141,14 @@ def train(
     from labelnoise.comparing import config_text, make_plan, run_plan
     from labelnoise.config import DEFAULT_METHODS
     from labelnoise.configure import merge, parse_overrides, read_yaml
+    from labelnoise.engine.execution import Execution
     from labelnoise.report.tables import show
     from labelnoise.report.terminal import Terminal
+    from labelnoise.sweep.together import follow, joined
 
     asked = {"address": ray_address, "packs_per_gpu": packs_per_gpu, "runs_per_task": runs_per_task}
     cluster = _cluster(engine, device, {name: value for name, value in asked.items() if value is not None})
+    quiet = quiet or _follows()
     chosen = merge(read_yaml(config) if config else {}, _tree(options))
     if not (quiet or print_config) and (path := _path(chosen)):
         click.echo(f"reading {path}")
@@ -131,15 +157,22 @@ def train(
     if print_config:
         click.echo(config_text(plan), nl=False)
         return
-    console, forced = Console(), None if executor == "auto" else executor
-    with Terminal(console, quiet=quiet) as display:
-        here = "auto" if cluster else device  # that of a cluster's workers is not for this process to find
-        result = run_plan(plan, out=out, device=here, executor=forced, display=display, engine=cluster)
+    console = Console()
+    execution = Execution(None if executor == "auto" else executor, precision, eager, deterministic)
+    here = "auto" if cluster else device  # that of a cluster's workers is not for this process to find
+    with joined(here) as place:
+        if _follows():
+            follow(plan.build, place)
+            return
+        with Terminal(console, quiet=quiet) as display:
+            result = run_plan(plan, out=out, device=place, execution=execution, display=display, engine=cluster)
     show(result.summary, console)
     if not quiet:
         model = {"model": result.folder / "model.safetensors"} if result.has_model else {}
         for what, path in ({"report": result.report} | model | {"records": result.folder}).items():
             console.print(f"{what + ':':<8} {path}", highlight=False, markup=False, soft_wrap=True)
+    if result.missing:
+        raise Failure(f"runs are missing, {result.missing} of those asked for: they did not fit in memory, see above")
     if result.failed:
         raise Failure("every run has failed; lower the learning rate with --lr")
 
@@ -198,6 +231,29 @@ def predict(*, model: Path, data: str, out: Path, force: bool, id_column: str | 
     click.echo(str(path))
 
 
+@main.command(short_help="Measure how fast this machine trains.")
+@click.option("--only", metavar="ROW,…", default="", help="Measure these rows alone; --list shows them.")
+@click.option("--list", "listed", is_flag=True, help="Show the rows, and measure nothing.")
+@click.option("--json", "path", type=click.Path(dir_okay=False, path_type=Path), help="File to write the figures to.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
+def speed(*, only: str, listed: bool, path: Path | None, force: bool, device: str) -> None:
+    """Measure on this machine: images per second by network, method and executor, beside a plain loop; and more.
+
+    All rows together take minutes on a CPU, and longer on a GPU, which does more; docs/performance.md explains them.
+    """
+    from labelnoise.speed.cases import Bench
+    from labelnoise.speed.measuring import measure, selected
+
+    rows = selected([name.strip() for name in only.split(",") if name.strip()])
+    if listed:
+        width = max(map(len, rows))
+        for name, row in rows.items():
+            click.echo(f"{name:<{width}}  {row.about}")
+    else:
+        measure(rows, Bench.on(device), click.echo, path and _free(path, force, "--json"))
+
+
 @main.command("list")
 @click.argument("kind", type=click.Choice(["methods", "nets", "data", "noise"]))
 def list_names(kind: str) -> None:
@@ -238,11 +294,20 @@ def _cluster(engine: str, device: str, asked: dict[str, Any]) -> Any:
     # the engine of several processes, where it is wanted
     if engine == "local":
         if asked:
-            raise Failure("--ray-address, --packs-per-gpu and --runs-per-task go with --engine ray; add it")
+            raise InputError("--ray-address, --packs-per-gpu and --runs-per-task go with --engine ray; add it")
         return None
+    from labelnoise.engine.ranks import started
     from labelnoise.sweep.ray import Ray
 
+    if started() > 1:
+        raise InputError("torchrun and --engine ray both start processes; type the command with one of the two")
+
     return Ray(device=device, **asked)
+
+
+def _follows() -> bool:
+    # whether this is one of the processes of `torchrun` that do as the first one does
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1 and os.environ.get("RANK") != "0"
 
 
 def _tree(options: dict[str, Any]) -> dict[str, Any]:
@@ -265,7 +330,7 @@ def _path(settings: dict[str, Any]) -> Path | None:
     return Path(source) if source and Path(source).exists() else None
 
 
-def _free(path: Path, force: bool) -> Path:
+def _free(path: Path, force: bool, option: str = "--out") -> Path:
     if path.exists() and not force:
-        raise Failure(f"{path} exists; choose another --out, or --force to replace it")
+        raise Failure(f"{path} exists; choose another {option}, or --force to replace it")
     return path

@@ -14,6 +14,7 @@ from labelnoise.data.dataset import DATASETS, Builder, Dataset
 from labelnoise.data.own import is_own, read
 from labelnoise.data.recipe import recipe
 from labelnoise.data.standard.catalogue import CARDS
+from labelnoise.engine.execution import DEFAULT, Execution
 from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.report.page import write_page
@@ -41,7 +42,8 @@ class Comparison:
     folder: Path
     summary: Summary
     has_model: bool  # of the method that noisy validation has chosen
-    failed: bool  # every run that was asked for
+    failed: bool  # every run that was asked for and is there
+    missing: int  # runs that were asked for and are not there
 
     def __str__(self) -> str:
         text = StringIO()
@@ -66,7 +68,7 @@ def compare_methods(
     settings: Tree | None = None,
     out: Path | str | None = None,
     device: str = "auto",
-    executor: str | None = None,
+    execution: Execution = DEFAULT,
     display: Display | None = None,
     engine: Engine | None = None,
 ) -> Comparison:
@@ -74,10 +76,11 @@ def compare_methods(
 
     `settings` is a tree as in a config file: `{"methods": "ce,gce", "seeds": 5, "train": {"epochs": 20}}`. The folder
     `out` (by default one under `runs/`) gets records, config, report and model; done again, nothing is trained twice.
+    `execution` says how the device is used, such as `Execution(deterministic=True)`.
     `engine=labelnoise.sweep.ray.Ray()` trains on all cores or GPUs of this machine, or of several.
     """
     plan = make_plan(settings or {}, source, y, y_true)
-    return run_plan(plan, out=out, device=device, executor=executor, display=display or Display(), engine=engine)
+    return run_plan(plan, out=out, device=device, execution=execution, display=display or Display(), engine=engine)
 
 
 def make_plan(tree: Tree, source: Any = None, y: Any = None, y_true: Any = None) -> Plan:
@@ -108,7 +111,7 @@ def run_plan(
     *,
     out: Path | str | None,
     device: str,
-    executor: str | None,
+    execution: Execution = DEFAULT,
     display: Display,
     engine: Engine | None = None,
 ) -> Comparison:
@@ -127,15 +130,16 @@ def run_plan(
         plan.build,
         out=folder,
         device=place,
-        executor=executor,
+        execution=execution,
         display=display,
         engine=engine,
         conclude=conclude,
     )
     ((summary, has_model),) = results
     runs = outcome.store.runs()
-    failed = all(runs[identity].failed for identity in outcome.runs)
-    return Comparison(outcome.store.folder, summary, has_model, failed)
+    found = [runs[identity] for identity in outcome.runs if identity in runs]
+    failed, missing = all(run.failed for run in found), len(outcome.runs) - len(found)
+    return Comparison(outcome.store.folder, summary, has_model, failed, missing)
 
 
 def config_text(plan: Plan) -> str:

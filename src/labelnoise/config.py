@@ -11,7 +11,7 @@ from labelnoise.errors import InputError
 from labelnoise.registry import nearest
 
 Value = float | int | str | bool | None
-OptimiserName = Literal["adam", "adamw", "sgd", "adagrad"]
+OptimiserName = Literal["adam", "adamw", "sgd", "adagrad", "lars"]
 ScheduleName = Literal["constant", "cosine", "step", "linear"]
 SearchKind = Literal["random", "grid"]
 
@@ -25,12 +25,13 @@ def _check_known(kind: str, name: str, known: tuple[str, ...]) -> None:
 class Optimiser:
     """Which `torch.optim` optimiser, and its numbers."""
 
-    name: OptimiserName = "adam"  # as torch.optim calls it
+    name: OptimiserName = "adam"  # as torch.optim calls it; lars is for very large batches
     lr: float = 1e-3  # learning rate at the start
     weight_decay: float = 0.0  # as the optimiser itself understands it
-    momentum: float = 0.0  # sgd only
+    momentum: float = 0.0  # sgd and lars only
     nesterov: bool = False  # sgd only
     betas: tuple[float, float] = (0.9, 0.999)  # adam and adamw only
+    trust: float = 1e-3  # lars only: a layer's step is so large a share of its weights, times the learning rate
 
     def __post_init__(self) -> None:
         _check_known("optimiser", self.name, get_args(OptimiserName))
@@ -42,6 +43,8 @@ class Optimiser:
             raise InputError(f"momentum must be at least 0 and below 1, not {self.momentum}")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise InputError(f"both betas must be at least 0 and below 1, but they are {self.betas}")
+        if not 0 < self.trust < inf:
+            raise InputError(f"trust must be a number above 0, not {self.trust}")
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,8 @@ class Train:
     epochs: int = 40  # of each run, all stages together
     batch: int = 64  # examples per step
     balanced: int = 0  # rows of each class in an epoch, by given label, drawn anew each epoch; 0 takes every row once
+    accumulate: int = 1  # pieces in which a network computes its rows of a step, for less memory
+    sync_batchnorm: bool = False  # of several processes: BatchNorm goes by the rows of all, not of each
     optimiser: Optimiser = Optimiser()
     schedule: Schedule = Schedule()
     augment: Augment = Augment()
@@ -97,6 +102,8 @@ class Train:
             raise InputError(f"batch must be at least 1, not {self.batch}")
         if self.balanced < 0:
             raise InputError(f"balanced must be a number of rows, or 0, not {self.balanced}")
+        if self.accumulate < 1:
+            raise InputError(f"accumulate must be at least 1, not {self.accumulate}")
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,10 @@ FULL = {errno.ENOSPC, errno.EDQUOT}
 Content = str | bytes | Callable[[BinaryIO], None]  # a function fills the open file, piece by piece
 
 
+class FullDiskError(InputError):
+    """There is no space left to write to."""
+
+
 def write(path: Path, content: Content) -> None:
     """Replace a file in one move; it is on the disk when this returns."""
     with explained(path):
@@ -37,8 +41,8 @@ def explained(path: Path) -> Iterator[None]:
     except OSError as problem:
         if isinstance(problem, FileNotFoundError) and not path.parent.is_dir():
             raise InputError(f"there is no folder {path.parent}; make it first") from None
-        advice = "free space" if problem.errno in FULL else "mend that"
-        raise InputError(
+        kind, advice = (FullDiskError, "free space") if problem.errno in FULL else (InputError, "mend that")
+        raise kind(
             f"cannot write {path} ({problem.strerror or problem}); {advice} and type the command again"
         ) from None
 

@@ -3,7 +3,6 @@
 Each check takes a method and raises AssertionError with a sentence; `labelnoise check NAME` runs them all.
 """
 
-import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +21,9 @@ from labelnoise.data.dataset import Dataset
 from labelnoise.data.loader import Loader, Task
 from labelnoise.data.split import split
 from labelnoise.engine.checkpoint import Checkpointer
+from labelnoise.engine.execution import DEFAULT, Execution
 from labelnoise.engine.executors import EXECUTORS
-from labelnoise.engine.lanes import Lane
+from labelnoise.engine.lane import Lane
 from labelnoise.engine.loop import Training
 from labelnoise.engine.observer import EpochResult
 from labelnoise.engine.phases import Phase
@@ -36,8 +36,8 @@ from labelnoise.nets.base import make_head
 from labelnoise.rng import Rng
 from labelnoise.types import Batch, DataSpec, Head, Terms
 
-CLASSES, FEATURES, SAMPLES = 3, 4, 90
-SEEDS = (0, 1, 2)
+CLASSES, FEATURES, SAMPLES, SEEDS = 3, 4, 90, (0, 1, 2)
+DOUBLE = torch.zeros((), dtype=torch.float64)  # what tensors of a small training are like
 TRAIN = Train(epochs=6, batch=20, optimiser=Optimiser("adam", lr=1e-2))
 
 
@@ -93,14 +93,15 @@ def training(
     seeds: Sequence[int] = SEEDS,
     train: Train = TRAIN,
     samples: int = SAMPLES,
-    dtype: torch.dtype = torch.float64,
+    like: Tensor = DOUBLE,
+    execution: Execution = DEFAULT,
     observer: Silent | None = None,
     checkpointer: Checkpointer | None = None,
 ) -> Training:
     """A small training on blobs, ready to run."""
-    loader = Loader([blobs(seed, samples) for seed in seeds], dtype=dtype)
+    loader = Loader([blobs(seed, samples) for seed in seeds], device=like.device, dtype=like.dtype)
     spec = DataSpec((FEATURES,), CLASSES, loader.samples, Small)
-    runner = EXECUTORS[executor](methods, spec, seeds, torch.zeros((), dtype=dtype))
+    runner = EXECUTORS[executor](methods, spec, seeds, like, execution)
     return Training(runner, loader, spec, train, observer=observer or Silent(), checkpointer=checkpointer)
 
 
@@ -123,7 +124,8 @@ class Scene(NamedTuple):
     def terms(self, update: str) -> Terms:
         """The objective of an update on the first batch."""
         memory = {name: rows[0, self.batch.rows] for name, rows in self.training.memory.items()}
-        return self.lane.terms(self.batch, self.peers, memory, self.training.clock(self.phase, 0, 1), update)
+        clock = self.training.clock(self.phase, 0, 1)
+        return self.lane.terms(self.lane.feed(self.batch, self.peers, memory, clock), update)
 
     @property
     def stage(self) -> Stage:
@@ -138,7 +140,7 @@ class Scene(NamedTuple):
 
 def scenes(method: Method, dtype: torch.dtype = torch.float64) -> Iterator[Scene]:
     """Every stage of a method, each reached by training the ones before."""
-    started = training([method], seeds=SEEDS[:1], dtype=dtype)
+    started = training([method], seeds=SEEDS[:1], like=torch.zeros((), dtype=dtype))
     for phase in started.phases:
         started.begin(phase)
         served = started.loader.epoch(phase.first, TRAIN.batch, phase.stage.method.peers)

@@ -17,7 +17,7 @@ from labelnoise.data.dataset import DATASETS, Dataset
 from labelnoise.data.loader import Loader, Task
 from labelnoise.data.pictures import Pictures
 from labelnoise.data.split import split
-from labelnoise.data.stream import Stream, make_loader, usual_workers
+from labelnoise.data.stream import Share, Stream, make_loader, usual_workers
 from labelnoise.errors import InputError
 
 ROWS, SIDE = 40, 12
@@ -102,6 +102,40 @@ def test_windows_are_cut_at_random_in_training_and_in_the_middle_in_evaluation(c
     assert chi_squared < 52.6  # the 0.1 % point of 24 degrees of freedom, with a little to spare
     middle = torch.cat([chunk.x[0] for chunk in loader.chunks("test", 3)])
     assert torch.equal(middle, whole[loader.parts["test"].rows[0], :, 2:10, 2:10].float() / 255)
+
+
+def part(process):
+    """One of two processes, with nothing where the windows of the other would be."""
+
+    def own(rows):
+        return slice(0, rows // 2) if process == 0 else slice(rows // 2, rows)
+
+    def whole(windows, rows):
+        every = windows.new_zeros(rows, *windows.shape[1:])
+        every[own(rows)] = windows
+        return every
+
+    return Share(2, own, whole)
+
+
+def test_two_processes_read_each_window_once(cut):
+    alone, first, second = (Stream(tasks(cut, 0, 5), workers=0, share=share) for share in (None, part(0), part(1)))
+    for serve in (
+        lambda loader: flat(loader.epoch(2, 7, peers=1))[::3],
+        lambda loader: [c.x for c in loader.chunks("train", 5)],
+    ):
+        expected, *both = (serve(loader) for loader in (alone, first, second))
+        assert_equal([one + other for one, other in zip(*both, strict=True)], expected)
+        assert all(
+            each.any() and not torch.equal(each, whole)
+            for own in both
+            for each, whole in zip(own, expected, strict=True)
+        )
+
+
+def test_fewer_windows_than_processes_are_read_by_each(cut):
+    shared = Stream(tasks(cut, 0), workers=0, share=part(0)).chunks("test", 1)
+    assert_equal([c.x for c in shared], [c.x for c in Stream(tasks(cut, 0), workers=0).chunks("test", 1)])
 
 
 def test_packed_runs_are_served_what_they_are_served_alone(cut):

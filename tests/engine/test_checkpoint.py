@@ -8,6 +8,7 @@ from safetensors.torch import save_file
 
 from labelnoise.engine import checkpoint
 from labelnoise.engine.checkpoint import Checkpointer, load, save
+from labelnoise.engine.memory import is_shortage
 from labelnoise.errors import InputError
 
 TENSORS = {
@@ -82,6 +83,42 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_old_checkpoint(path, monkeyp
     with pytest.raises(InputError, match=sentence):
         save(path, {}, {})
     assert load(path)[1] == FACTS
+
+
+def test_a_full_disk_stops_no_training_and_is_warned_of_once(path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    warned, sync = [], os.fsync
+    checkpointer = Checkpointer(path, warn=warned.append)
+    checkpointer.save(TENSORS, FACTS)
+    monkeypatch.setattr(os, "fsync", full)
+    for _ in range(3):
+        checkpointer.save({}, {})
+    assert warned == [f"no space is left for {path}; training goes on, but cannot be taken up from here: free some"]
+    assert checkpointer.load()[1] == FACTS
+    monkeypatch.setattr(os, "fsync", sync)
+    checkpointer.save({}, {"position": [4]})
+    assert checkpointer.load()[1] == {"position": [4]}
+
+
+def test_other_troubles_with_a_checkpoint_are_an_error(path, monkeypatch):
+    def broken(_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(InputError, match="mend that and type the command again"):
+        Checkpointer(path).save(TENSORS, FACTS)
+
+
+def test_too_little_memory_for_a_checkpoint_is_an_error_and_no_end_of_the_process(path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "serialised", None)
+    huge = torch.zeros(()).expand(2**45)
+    monkeypatch.setattr(torch.Tensor, "clone", lambda self: huge)
+    monkeypatch.setattr(torch.Tensor, "contiguous", lambda self: self)
+    with pytest.raises(RuntimeError) as caught:
+        save(path, {"large": torch.zeros(1)}, FACTS)
+    assert is_shortage(caught.value)
 
 
 def test_a_checkpoint_may_be_read_by_whom_the_umask_lets(path):

@@ -9,15 +9,13 @@ from torch.nn import functional as F
 from labelnoise.config import Optimiser, Schedule, Train
 from labelnoise.data.loader import Loader
 from labelnoise.engine.checkpoint import Checkpointer
-from labelnoise.engine.executors import EXECUTORS, choose
+from labelnoise.engine.executors import EXECUTORS
 from labelnoise.engine.loop import Training
 from labelnoise.methods import build
 from labelnoise.methods.ce import CE
-from labelnoise.nets import build as build_net
 from labelnoise.testing import CLASSES, FEATURES, Silent, blobs, training, varied
 from labelnoise.types import DataSpec
 
-CPU, GPU = torch.device("cpu"), torch.device("cuda")
 PLAIN = {
     "adam": lambda params: torch.optim.Adam(params, lr=0.01, foreach=False, fused=False),
     "sgd": lambda params: torch.optim.SGD(params, lr=0.05, momentum=0.9, foreach=False, fused=False),
@@ -133,27 +131,3 @@ def test_a_function_is_applied_to_each_run_with_its_estimates_and_its_rows(execu
     found = started.executor.apply(function, x, y)
     assert found["sum"].tolist() == [[11, 15], [38, 46], [81, 93]]
     torch.testing.assert_close(found["q"][0], torch.tensor([[0.1], [0.5], [0.9]]), check_dtype=False)
-
-
-def _net(name, shape=(1, 8, 8)):
-    with torch.device("meta"):
-        return build_net(name, shape, 10)
-
-
-@pytest.mark.parametrize(
-    ("net", "runs", "device", "expected"),
-    [
-        (_net("mlp"), 3, CPU, "packed"),
-        (_net("mlp"), 18, CPU, "packed"),
-        (_net("mlp"), 1, CPU, "streams"),
-        (_net("mlp_2000"), 8, CPU, "streams"),
-        (_net("lenet5", (1, 28, 28)), 8, CPU, "streams"),
-        (_net("wrn_28_2", (3, 32, 32)), 8, CPU, "streams"),
-        (_net("lenet5", (1, 28, 28)), 8, GPU, "packed"),
-        (_net("lenet5", (1, 28, 28)), 1, GPU, "streams"),
-        (_net("wrn_28_2", (3, 32, 32)), 8, GPU, "streams"),
-    ],
-    ids=lambda value: str(value) if not isinstance(value, nn.Module) else type(value).__name__,
-)
-def test_the_executor_is_chosen_by_network_runs_and_device(net, runs, device, expected):
-    assert choose(net, runs, 128, device) == expected

@@ -1,3 +1,5 @@
+import gc
+import weakref
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -12,6 +14,7 @@ from labelnoise.engine.evaluate import training_probs
 from labelnoise.engine.executors import EXECUTORS
 from labelnoise.engine.interrupt import InterruptError
 from labelnoise.engine.lanes import Alone
+from labelnoise.engine.outcome import Outcome
 from labelnoise.errors import InputError
 from labelnoise.losses.cross_entropy import cross_entropy
 from labelnoise.methods import build
@@ -193,8 +196,13 @@ def test_the_clock_counts_within_the_stage():
 
 def test_the_recorded_loss_is_the_mean_over_the_steps():
     trained, seen = watched([CE()] * 2, seeds=(0, 1))
-    losses, step = [], trained.executor.step
-    trained.executor.step = lambda *args: losses.append(terms := step(*args)) or terms
+    losses, launch = [], trained.executor.launch
+
+    def launched(*args):
+        losses.append(terms := launch(*args)())
+        return lambda: terms
+
+    trained.executor.launch = launched
     trained.run()
     per_epoch = torch.stack([terms.loss for terms in losses]).reshape(6, -1, 2).mean(1)
     for result, expected in zip(seen.results, per_epoch, strict=True):
@@ -334,6 +342,33 @@ def test_a_checkpoint_of_another_training_is_refused(saved, resumed, tmp_path):
         training([build(resumed)], seeds=(0,), checkpointer=Checkpointer(path)).resume()
 
 
+def test_too_little_memory_for_a_checkpoint_is_not_taken_for_one_of_another_training(tmp_path, monkeypatch):
+    def short(*_):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    left = training([CE()], seeds=(0,), checkpointer=Checkpointer(tmp_path / "checkpoint"))
+    left.begin(left.phases[0])
+    left.save()
+    again = training([CE()], seeds=(0,), checkpointer=Checkpointer(tmp_path / "checkpoint"))
+    monkeypatch.setattr(again.executor, "load", short)
+    with pytest.raises(torch.cuda.OutOfMemoryError):
+        again.resume()
+
+
+@every_executor
+def test_a_training_that_is_over_leaves_its_memory_at_once(executor):
+    training([CE()], executor, seeds=(0,)).run()  # torch loads something late, and keeps hold of what is about
+    over = training([CE()], executor, seeds=(0,))
+    over.run()
+    held = weakref.ref(over.executor)
+    gc.disable()
+    try:
+        del over
+        assert held() is None
+    finally:
+        gc.enable()
+
+
 def test_a_failed_run_stays_failed_after_resuming(tmp_path):
     methods, path = [Fused(0.2), Fused(2.0)], tmp_path / "checkpoint.safetensors"
     first, second = Silent(leave_after=14), Silent()
@@ -406,7 +441,7 @@ def test_left_between_two_runs_of_a_step_it_goes_on_with_those_that_are_missing(
 def test_a_training_left_within_a_step_is_not_taken_up_packed(tmp_path, monkeypatch):
     checkpointer = Checkpointer(tmp_path / "checkpoint", every_seconds=1e9)
     left = training([CE()] * 3, checkpointer=checkpointer)
-    monkeypatch.setattr(left.executor, "_done", {0: Terms(torch.zeros(()))})
+    monkeypatch.setattr(left.executor, "_done", {0: Outcome(Terms(torch.zeros(())))})
     left.begin(left.phases[0])
     left.save()
     resumed = training([CE()] * 3, "packed", checkpointer=checkpointer)

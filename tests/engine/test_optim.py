@@ -110,7 +110,8 @@ def test_steps_with_a_late_beta_equal_plain_torch_whose_groups_are_changed(name,
     param, expected = start.clone(), start.clone().requires_grad_()
     updater, optimizer = Updater({"net": {"w": param}}, settings, {}, runs=runs, skips=skips), plain(settings, expected)
     for grad, beta1 in zip(grads, (0, 0, 0, 0.1, 0.1, 0), strict=True):
-        updater.step({"w": grad}, 1.0, {}, beta1)
+        updater.set_rates(1.0, beta1)
+        updater.step({"w": grad}, {})
         optimizer.param_groups[0]["betas"] = (beta1 or 0.9, 0.999)
         expected.grad = grad.clone()
         optimizer.step()
@@ -122,7 +123,8 @@ def test_a_late_beta_is_nothing_to_sgd():
     param = start.clone()
     updater = Updater({"net": {"w": param}}, settings, {})
     for grad in grads:
-        updater.step({"w": grad}, 1.0, {}, 0.1)
+        updater.set_rates(1.0, 0.1)
+        updater.step({"w": grad}, {})
     torch.testing.assert_close(param, stepped(settings, start, grads), rtol=0, atol=1e-12)
 
 
@@ -132,7 +134,7 @@ def test_steps_equal_plain_torch(settings):
     param = start.clone()
     updater = Updater({"net": {"w": param}}, settings, {})
     for grad in grads:
-        updater.step({"w": grad}, 1.0, {})
+        updater.step({"w": grad}, {})
     torch.testing.assert_close(param, stepped(settings, start, grads), rtol=0, atol=1e-12)
 
 
@@ -143,7 +145,7 @@ def test_a_skipped_step_is_a_step_not_taken(settings, flags):
     param = start.clone()
     updater = Updater({"net": {"w": param}}, settings, {}, skips=True)
     for grad, flag in zip(grads, flags, strict=True):
-        updater.step({"w": grad}, 1.0, {"net": torch.tensor(float(flag))})
+        updater.step({"w": grad}, {"net": torch.tensor(float(flag))})
     torch.testing.assert_close(param, stepped(settings, start, grads, flags), rtol=0, atol=1e-12)
 
 
@@ -154,7 +156,7 @@ def test_runs_of_a_pack_skip_steps_on_their_own(settings):
     param = start.clone()
     updater = Updater({"net": {"w": param}}, settings, {}, runs=3, skips=True)
     for grad, flag in zip(grads, flags, strict=True):
-        updater.step({"w": grad}, 1.0, {"net": flag.double()})
+        updater.step({"w": grad}, {"net": flag.double()})
     for run in range(3):
         expected = stepped(settings, start[run], grads[:, run], flags[:, run].tolist())
         torch.testing.assert_close(param[run], expected, rtol=0, atol=1e-12)
@@ -165,7 +167,7 @@ def test_only_the_skipping_network_stands_still():
     before = {name: param.clone() for named in params.values() for name, param in named.items()}
     updater = Updater(params, Optimiser(lr=0.1), {}, skips=True)
     grads = dict.fromkeys(before, torch.ones(2, dtype=torch.float64))
-    updater.step(grads, 1.0, {"a": torch.tensor(0.0), "b": torch.tensor(1.0)})
+    updater.step(grads, {"a": torch.tensor(0.0), "b": torch.tensor(1.0)})
     assert torch.equal(params["a"]["a.w"], before["a.w"])
     assert not torch.equal(params["b"]["b.w"], before["b.w"])
 
@@ -173,7 +175,7 @@ def test_only_the_skipping_network_stands_still():
 def test_a_skip_in_a_pack_that_declared_none_is_refused():
     updater = Updater({"net": {"w": numbers(2, 2)}}, Optimiser(), {}, runs=2)
     with pytest.raises(ValueError, match="must declare `skips`"):
-        updater.step({"w": numbers(2, 2)}, 1.0, {"net": torch.ones(2)})
+        updater.step({"w": numbers(2, 2)}, {"net": torch.ones(2)})
 
 
 @every_optimiser
@@ -191,7 +193,7 @@ def test_where_nothing_is_fused_a_step_is_skipped_as_well(settings, monkeypatch)
     param = start.clone()
     updater = Updater({"net": {"w": param}}, settings, {}, skips=True)
     for grad, flag in zip(grads, flags, strict=True):
-        updater.step({"w": grad}, 1.0, {"net": torch.tensor(float(flag))})
+        updater.step({"w": grad}, {"net": torch.tensor(float(flag))})
     torch.testing.assert_close(param, stepped(settings, start, grads, flags), rtol=0, atol=1e-12)
 
 
@@ -199,8 +201,8 @@ def test_a_network_without_a_flag_is_stepped_even_after_one_that_said_no():
     start, grads = numbers(4, 3), numbers(2, 4, 3, seed=1)
     params = {"a": {"a.w": start.clone()}, "b": {"b.w": start.clone()}}
     updater = Updater(params, SETTINGS["adam"], {}, skips=True)
-    updater.step(dict.fromkeys(("a.w", "b.w"), grads[0]), 1.0, {"a": torch.tensor(0.0)})
-    updater.step(dict.fromkeys(("a.w", "b.w"), grads[1]), 1.0, {})
+    updater.step(dict.fromkeys(("a.w", "b.w"), grads[0]), {"a": torch.tensor(0.0)})
+    updater.step(dict.fromkeys(("a.w", "b.w"), grads[1]), {})
     torch.testing.assert_close(params["a"]["a.w"], stepped(SETTINGS["adam"], start, grads[1:]), rtol=0, atol=1e-12)
     torch.testing.assert_close(params["b"]["b.w"], stepped(SETTINGS["adam"], start, grads), rtol=0, atol=1e-12)
 
@@ -213,7 +215,7 @@ def test_gradients_that_lie_transposed_in_memory_are_read_right(settings, skips)
     param = start.clone()
     updater = Updater({"net": {"w": param}}, settings, {}, runs=3, skips=skips)
     for grad in grads:
-        updater.step({"w": grad}, 1.0, {})
+        updater.step({"w": grad}, {})
     torch.testing.assert_close(param, stepped(settings, start, grads), rtol=0, atol=1e-12)
 
 
@@ -237,7 +239,7 @@ def test_parameters_are_stepped_right_however_they_lie_in_memory(settings, layou
     param = start.clone()
     updater = Updater({"net": {"w": param}}, settings, {}, **pack)
     for grad in grads:
-        updater.step({"w": torch.empty_like(start).copy_(grad) if gradient_lies_alike else grad}, 1.0, {})
+        updater.step({"w": torch.empty_like(start).copy_(grad) if gradient_lies_alike else grad}, {})
     torch.testing.assert_close(param, stepped(settings, start, grads), rtol=0, atol=1e-12)
     runs = pack.get("runs", 1)
     assert all(len(places) == runs for places in updater.places().values())
@@ -252,7 +254,7 @@ def test_a_parameter_without_gradient_stands_still(settings):
     params = {"net": {"used": start.clone(), "unused": start.clone()}}
     updater = Updater(params, settings, {})
     for _ in range(3):
-        updater.step({"used": start, "unused": None}, 1.0, {})
+        updater.step({"used": start, "unused": None}, {})
     assert torch.equal(params["net"]["unused"], start)
     assert not torch.equal(params["net"]["used"], start)
 
@@ -260,7 +262,8 @@ def test_a_parameter_without_gradient_stands_still(settings):
 def test_networks_have_learning_rates_of_their_own_and_the_scale_counts_for_all():
     params = {name: {name: torch.zeros(1, dtype=torch.float64)} for name in ("net", "revision")}
     updater = Updater(params, Optimiser("sgd", lr=0.5), {"revision": {"lr": 0.01}})
-    updater.step(dict.fromkeys(params, torch.ones(1, dtype=torch.float64)), 0.1, {})
+    updater.set_rates(0.1)
+    updater.step(dict.fromkeys(params, torch.ones(1, dtype=torch.float64)), {})
     assert params["net"]["net"].item() == pytest.approx(-0.05, rel=1e-12)
     assert params["revision"]["revision"].item() == pytest.approx(-0.001, rel=1e-12)
 
@@ -269,7 +272,8 @@ def test_a_scale_is_forgotten_by_the_next_step():
     param = torch.zeros(1, dtype=torch.float64)
     updater = Updater({"net": {"w": param}}, Optimiser("sgd", lr=1.0), {})
     for scale in (0.1, 1.0):
-        updater.step({"w": torch.ones(1, dtype=torch.float64)}, scale, {})
+        updater.set_rates(scale)
+        updater.step({"w": torch.ones(1, dtype=torch.float64)}, {})
     assert param.item() == pytest.approx(-1.1, rel=1e-12)
 
 
@@ -280,14 +284,14 @@ def test_state_copied_place_by_place_goes_on_the_same(settings, skips):
     left, param = start.clone(), start.clone()
     first = Updater({"net": {"w": left}}, settings, {}, runs=2, skips=skips)
     for grad in grads[:3]:
-        first.step({"w": grad}, 1.0, {})
+        first.step({"w": grad}, {})
     param.copy_(left)
     second = Updater({"net": {"w": param}}, settings, {}, runs=2, skips=skips)
     for name, places in second.places().items():
         for place, saved in zip(places, first.places()[name], strict=True):
             place.copy_(saved)
     for grad in grads[3:]:
-        second.step({"w": grad}, 1.0, {})
+        second.step({"w": grad}, {})
     torch.testing.assert_close(param, stepped(settings, start, grads), rtol=0, atol=1e-12)
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from labelnoise.engine.step import Clock, Given, Step, chosen, follow, objective, owner, prediction
+from labelnoise.engine.step import Given, Step, chosen, follow, objective, owner, prediction
 from labelnoise.methods.base import Method
 from labelnoise.types import Batch, Terms
 
@@ -55,8 +55,8 @@ def test_train_only_puts_the_others_in_eval_mode(trains, expected):
 def test_an_objective_gets_everything_in_its_place():
     batch, peer = (Batch(*torch.full((3, 1), value)) for value in (1.0, 2.0))
     draws, memory, aux = ({kind: torch.zeros(())} for kind in ("draws", "memory", "aux"))
-    clock = Clock(7, 5, torch.tensor(0.25), torch.tensor(2.0), torch.tensor(8.0), 0.1)
-    terms = objective(Echo(), {}, Given(batch, (peer,), draws, memory, aux), clock=clock, update="critic")
+    time = (torch.tensor(0.25), torch.tensor(2.0), torch.tensor(8.0))
+    terms = objective(Echo(), {}, Given(batch, (peer,), draws, memory, aux), time=time, update="critic")
     assert terms.loss is batch
     assert terms.logs.peers == (peer,)
     assert (terms.logs.draws, terms.logs.memory, terms.logs.aux) == (draws, memory, aux)

@@ -5,7 +5,7 @@ from torch.func import functional_call, vmap
 
 from labelnoise.errors import InputError
 from labelnoise.nets import Dropout, build
-from labelnoise.nets.dropout import random_words
+from labelnoise.nets.dropout import Window, random_words
 
 
 def seeded(rate: float, seed: int) -> Dropout:
@@ -28,6 +28,20 @@ def test_words_are_the_hash_in_unsigned_arithmetic(seed: int) -> None:
     low, high = (np.array([half], dtype=np.uint32) for half in (seed & 0xFFFFFFFF, seed >> 32))
     expected = mixed(mixed(np.arange(n, dtype=np.uint32) + low) + mixed(mixed(low) ^ high))
     assert np.array_equal(random_words(torch.tensor(seed), n).numpy(), expected.astype(np.int64))
+
+
+def test_words_can_begin_anywhere() -> None:
+    seed = torch.tensor(0x123456789ABCDEF)
+    assert torch.equal(random_words(seed, 5, 3), random_words(seed, 8)[3:])
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_rows_in_a_window_have_the_masks_that_they_have_in_the_whole(blocks: int) -> None:
+    x, dropout = torch.ones(blocks, 7, 4, 2), seeded(0.5, 5)
+    whole = dropout(x.flatten(0, 1)).reshape(x.shape)
+    dropout.window = Window(first=2, own=3, rows=7)
+    own = dropout(x[:, 2:5].flatten(0, 1))
+    assert torch.equal(own, whole[:, 2:5].flatten(0, 1))
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])

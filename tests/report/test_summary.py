@@ -111,6 +111,20 @@ def test_a_trial_that_failed_has_no_accuracy(fabricate):
     assert (trial.score, trial.accuracies) == (None, {})
 
 
+@pytest.mark.parametrize(
+    ("absent", "note"),
+    [
+        ([], None),
+        (["0"], "1 run that was asked for is missing: not finished, or too large for the memory."),
+        (["0", "1"], "2 runs that were asked for are missing: not finished, or too large for the memory."),
+    ],
+)
+def test_runs_that_were_asked_for_and_are_not_there_are_counted(fabricate, absent, note):
+    method = named("gce")
+    store = fabricate([method], seeds=1, compared=[digest([method, 0]), *absent])
+    assert [each for each in summarise(store).notes if "missing" in each] == ([note] if note else [])
+
+
 def test_a_run_that_was_compared_before_it_was_tried_in_a_search_still_counts(fabricate):
     methods = [named("gce", q=0.25), named("gce", q=0.5)]
     runs = [[digest([method, seed]) for seed in (0, 1)] for method in methods]

@@ -34,6 +34,22 @@ def test_piped_it_prints_plain_lines():
     assert errors == ""
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_packs_that_take_the_place_of_one_are_counted_instead_of_it(terminal):
+    text = StringIO()
+    with Terminal(Console(file=text, width=60, force_terminal=terminal)) as display:
+        display.expect(2)
+        display.begin("ce", 4, 2, 0)
+        display.give_up(2)
+        display.begin("ce", 2, 2, 0)
+        display.end(2)
+        display.give_up(0)  # of one that had not begun
+        display.begin("gce", 4, 2, 0)
+        display.end(2)
+        names = [task.description.strip() for task in display.bars.tasks]
+    assert names == ["1/3 ce × 2", "2/2 gce × 4"]
+
+
 def test_a_pack_that_goes_on_says_where_and_counts_only_what_it_does():
     lines = shown(done=3)[0].splitlines()
     assert lines[0] == "1/2 co_teaching × 3: goes on from epoch 4"

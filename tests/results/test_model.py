@@ -8,6 +8,7 @@ import torch
 from labelnoise.config import Data, Job, Named, Optimiser, Train
 from labelnoise.data import Dataset
 from labelnoise.engine import checkpoint
+from labelnoise.engine.execution import Execution
 from labelnoise.errors import InputError
 from labelnoise.results import model as model_module
 from labelnoise.results.model import Model, Prediction, join_models, write_csv
@@ -35,7 +36,7 @@ def clouds(seed):
 
 def trained(tmp_path, *methods, executor=None):
     job = replace(JOB, methods=tuple(map(Named, methods)))
-    settings = {"device": torch.device("cpu"), "executor": executor, "display": Display()}
+    settings = {"device": torch.device("cpu"), "execution": Execution(executor), "display": Display()}
     return run_job(job, clouds, out=tmp_path / "out", **settings)
 
 
@@ -185,7 +186,7 @@ def test_images_are_scaled_as_in_training(tmp_path):
         "images", images, torch.arange(60) % 2, None, ("a", "b"), encoding={"kind": "array", "shape": [1, 4, 4]}
     )
     job = replace(JOB, methods=(Named("ce"),), seeds=1)
-    run_job(job, lambda _: data, out=tmp_path, device=torch.device("cpu"), executor=None, display=Display())
+    run_job(job, lambda _: data, out=tmp_path, device=torch.device("cpu"), display=Display())
     (path,) = tmp_path.glob("ce-*/model.safetensors")
     model = Model.load(path)
     whole = model._lanes[0].log_probs(images.float() / 255).exp()

@@ -224,6 +224,19 @@ def test_a_finished_pack_leaves_records_and_facts_alone(journal):
     assert sorted(path.name for path in journal.folder.iterdir()) == ["finished.json", "records.jsonl"]
 
 
+def test_a_pack_given_up_for_its_halves_leaves_only_a_note_of_that(journal):
+    journal.begin(0)
+    journal.write(records(0))
+    checkpoint.save(journal.checkpoint, {}, {})
+    assert not journal.halved
+    journal.halve()
+    assert journal.halved
+    assert not journal.finished
+    assert [path.name for path in journal.folder.iterdir()] == ["halved"]
+    journal.forget()
+    assert not journal.folder.exists()
+
+
 def test_beginning_discards_what_a_killed_process_left_half_written(journal):
     journal.folder.mkdir()
     (journal.folder / ".0123456789abcdef.draft").write_text("half")

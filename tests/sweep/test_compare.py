@@ -1,7 +1,11 @@
+import errno
 import os
+import re
 import signal
+import stat
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +16,13 @@ from labelnoise.config import Augment, Data, Job, Named, Optimiser, Search, Trai
 from labelnoise.data.dataset import Dataset, load
 from labelnoise.data.standard.cache import save
 from labelnoise.data.standard.catalogue import CARDS
+from labelnoise.engine import checkpoint
+from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.interrupt import InterruptError
 from labelnoise.errors import InputError
 from labelnoise.noise import NOISES, flip, load_corrupted, parse, save_corrupted, symmetric
 from labelnoise.sweep import compare as module
+from labelnoise.sweep import halving, run
 from labelnoise.sweep.compare import run_job
 
 JOB = Job(
@@ -54,6 +61,9 @@ class Heard:
     def end(self, epochs):
         self.ended += 1
 
+    def give_up(self, instead):
+        pass
+
     def say(self, sentence):
         self.said.append(sentence)
 
@@ -63,7 +73,7 @@ class Heard:
 def compare(job, out, build=None):
     heard = Heard()
     build = build or partial(load, job.data.source)
-    return run_job(job, build, out=out, device=torch.device("cpu"), executor=None, display=heard), heard
+    return run_job(job, build, out=out, device=torch.device("cpu"), display=heard), heard
 
 
 def records(outcome):
@@ -81,7 +91,7 @@ def test_every_method_is_trained_with_every_seed(tmp_path):
 
 def test_finished_runs_are_not_run_again_and_give_the_same_outcome(tmp_path, monkeypatch):
     first, _ = compare(JOB, tmp_path)
-    monkeypatch.setattr(module, "run_pack", None)
+    monkeypatch.setattr(module, "train_pack", None)
     second, heard = compare(JOB, tmp_path)
     assert second.runs == first.runs
     assert heard.said[1:] == ["ce × 2: finished before, not run again", "gce × 2: finished before, not run again"]
@@ -184,7 +194,7 @@ def test_a_search_tries_settings_together_and_takes_the_best_on_noisy_validation
 def test_a_search_typed_again_trains_nothing(tmp_path, monkeypatch):
     job = replace(JOB, methods=(Named("gce"),), search=Search(3, "grid"))
     first, _ = compare(job, tmp_path)
-    monkeypatch.setattr(module, "run_pack", None)
+    monkeypatch.setattr(module, "train_pack", None)
     assert compare(job, tmp_path)[0].runs == first.runs
 
 
@@ -246,7 +256,7 @@ def test_the_same_data_and_noise_in_another_spelling_are_the_same_runs(tmp_path,
     paths = ("mine.csv", "./elsewhere/mine.csv")
     jobs = [replace(JOB, data=Data(path, fingerprint="abc"), methods=(Named("ce"),), seeds=1) for path in paths]
     first, _ = compare(replace(jobs[0], noise="symmetric:0.2"), tmp_path, lambda seed: load("gaussians", seed))
-    monkeypatch.setattr(module, "run_pack", None)
+    monkeypatch.setattr(module, "train_pack", None)
     second, _ = compare(replace(jobs[1], noise="symmetric:0.20"), tmp_path, lambda seed: load("gaussians", seed))
     assert first.runs == second.runs
 
@@ -259,7 +269,7 @@ def test_what_concludes_a_job_happens_while_the_folder_is_closed_to_others(tmp_p
             compare(JOB, tmp_path)
         met.append(store.folder)
 
-    settings = {"out": tmp_path, "device": torch.device("cpu"), "executor": None, "display": Heard()}
+    settings = {"out": tmp_path, "device": torch.device("cpu"), "display": Heard()}
     run_job(JOB, partial(load, "gaussians"), conclude=conclude, **settings)
     assert met == [tmp_path]
 
@@ -313,6 +323,80 @@ def test_interrupted_it_can_be_typed_again(tmp_path, monkeypatch):
     resumed, heard = compare(JOB, tmp_path / "left")
     assert heard.began == [("gce", 2, 2)]
     assert records(resumed) == records(whole)
+
+
+def test_a_run_that_does_not_fit_in_memory_is_missing_and_tried_again_when_typed_again(tmp_path):
+    memory = [False]
+
+    def build(seed):
+        if seed == 2 and not memory[0]:
+            raise MemoryError
+        return load("gaussians", seed)
+
+    job = replace(JOB, seeds=3)
+    first, heard = compare(job, tmp_path, build)
+    assert len([each for each in heard.said if "seed 2: it does not fit in memory" in each]) == 2
+    before = first.store.runs()
+    assert sorted(run.config["seed"] for run in before.values()) == [0, 0, 1, 1]
+    memory[0] = True
+    second, heard = compare(job, tmp_path, build)
+    assert heard.began == [("ce", 1, 2), ("gce", 1, 2)]
+    after = second.store.runs()
+    assert after.keys() == set(second.runs)
+    assert all(after[identity].records == before[identity].records for identity in before)
+
+
+def test_a_search_passes_over_settings_that_do_not_fit_in_memory(tmp_path, monkeypatch):
+    whole = halving.run_pack
+
+    def short(pack, at):
+        if any(config.method.settings["q"] == 0.7 for config in pack.configs):  # the settings as they are
+            raise MemoryError
+        whole(pack, at)
+
+    monkeypatch.setattr(halving, "run_pack", short)
+    outcome, _ = compare(replace(JOB, methods=(Named("gce"),), search=Search(3, "grid")), tmp_path)
+    chosen = outcome.store.runs()[outcome.store.searches["gce"]["chosen"]]
+    assert chosen.config["method"]["settings"]["q"] != 0.7
+
+
+def test_a_disk_that_is_full_at_any_write_loses_nothing_that_is_finished(tmp_path, monkeypatch):
+    job = replace(JOB, seeds=1, train=Train(epochs=1, batch=1400))
+    whole, _ = compare(job, tmp_path / "whole")
+    monkeypatch.setattr(run, "Checkpointer", partial(Checkpointer, every_seconds=0.0))
+    sync, writes, torn = os.fsync, [0], []
+
+    def tear(number):
+        """The k-th write is torn."""
+        writes[0] += 1
+        if writes[0] != k:
+            return sync(number)
+        if stat.S_ISREG(os.fstat(number).st_mode):
+            os.ftruncate(number, max(0, os.fstat(number).st_size - 9))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", tear)
+    for k in count(1):
+        writes[0], out = 0, tmp_path / str(k)
+        try:
+            _, heard = compare(job, out)
+            torn.append([each for each in heard.said if each.startswith("no space is left for ")])
+        except InputError as problem:
+            torn.append(str(problem))
+        if writes[0] < k:
+            break
+        finished = {path: path.read_bytes() for path in out.glob("*/finished.json")}
+        again, _ = compare(job, out)
+        assert records(again) == records(whole)
+        assert all(path.read_bytes() == content for path, content in finished.items())
+        for path in out.glob("*/*.safetensors"):
+            checkpoint.load(path)
+    sentences = [each for each in torn if isinstance(each, str)]
+    full = r"cannot write .* \(No space left on device\); free space and type the command again"
+    assert all(re.fullmatch(full, each) for each in sentences)
+    for name in ("config.json", "compared.json", "records.jsonl", "details.safetensors", "model", "finished.json"):
+        assert any(name in each for each in sentences), name
+    assert any(each and "checkpoint" in each[0] for each in torn if isinstance(each, list))
 
 
 DIGITS = load("digits", 0)

@@ -1,11 +1,12 @@
 from dataclasses import fields, replace
+from itertools import product
 
 import pytest
 
 from labelnoise.config import Data, Named, Optimiser, RunConfig, Split, Train
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, build
-from labelnoise.sweep.plan import comparison, own_code, plan_packs, set_by_rate, told
+from labelnoise.sweep.plan import comparison, cut, most_that_fit, own_code, plan_packs, set_by_rate, told
 from labelnoise.testing import find_methods
 
 BASE = RunConfig(method=Named("co_teaching"))
@@ -64,6 +65,70 @@ def test_the_name_of_a_pack_changes_with_every_setting_of_every_run():
     (other,) = plan_packs([BASE, replace(BASE, seed=2)])
     assert one.name != other.name
     assert one.name.startswith("co_teaching-")
+
+
+def seeded(count):
+    return [replace(BASE, seed=seed) for seed in range(count)]
+
+
+def seeds(packs):
+    return [[config.seed for config in pack.configs] for pack in packs]
+
+
+def test_a_pack_is_cut_in_the_order_of_its_runs():
+    (pack,) = plan_packs(seeded(5))
+    assert seeds(cut(pack, 2)) == [[0, 1], [2, 3], [4]]
+    assert [piece.name for piece in cut(pack, 5)] == [pack.name]
+    assert all(len(piece.methods) == len(piece.configs) for piece in cut(pack, 2))
+
+
+def test_runs_that_do_not_fit_together_make_packs_of_equal_size():
+    assert seeds(plan_packs(seeded(7), most=lambda pack: 3)) == [[0, 1, 2], [3, 4, 5], [6]]
+
+
+def test_each_structure_is_cut_by_its_own_measure():
+    configs = [replace(BASE, method=Named(name), seed=seed) for name in ("ce", "co_teaching") for seed in range(4)]
+    packs = plan_packs(configs, most=lambda pack: 4 if pack.configs[0].method.name == "ce" else 2)
+    assert [(pack.configs[0].method.name, len(pack.configs)) for pack in packs] == [
+        ("ce", 4),
+        ("co_teaching", 2),
+        ("co_teaching", 2),
+    ]
+
+
+def test_where_all_fits_packs_have_the_names_they_always_had():
+    (whole,), (fits,) = plan_packs(seeded(4)), plan_packs(seeded(4), most=lambda pack: 4)
+    assert fits.name == whole.name
+
+
+def test_whichever_packs_are_finished_the_others_are_planned_the_same():
+    configs = seeded(7)
+    planned = plan_packs(configs, most=lambda pack: 3)
+    for finished in product((False, True), repeat=3):
+        done = {c.identity for pack, over in zip(planned, finished, strict=True) if over for c in pack.configs}
+        left = [pack.name for pack, over in zip(planned, finished, strict=True) if not over]
+        assert [pack.name for pack in plan_packs(configs, done, lambda pack: 3)] == left
+
+
+def test_when_half_of_a_pack_is_finished_its_other_half_and_the_rest_are_planned_the_same():
+    configs = seeded(10)
+    first, *rest = plan_packs(configs, most=lambda pack: 4)
+    done, other = cut(first, 2)
+    again = plan_packs(configs, {config.identity for config in done.configs}, lambda pack: 4)
+    assert [pack.name for pack in again] == [pack.name for pack in (other, *rest)]
+
+
+def test_nothing_is_measured_where_all_is_done():
+    configs = seeded(3)
+    assert plan_packs(configs, {config.identity for config in configs}, None) == []
+
+
+@pytest.mark.parametrize(
+    ("each", "room", "limit", "most"),
+    [(10, 39, 99, 3), (10, 40, 99, 4), (10, 400, 16, 16), (10, 9, 99, 1), (10, -5, 9, 1)],
+)
+def test_as_many_fit_as_there_is_room_for_and_one_is_always_tried(each, room, limit, most):
+    assert most_that_fit(each, room, limit) == most
 
 
 def test_an_unknown_setting_of_a_method_is_refused():

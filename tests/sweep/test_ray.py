@@ -13,15 +13,17 @@ import torch
 
 from labelnoise.config import Data, Job, Named, RunConfig, Search, Train
 from labelnoise.data.dataset import load
+from labelnoise.engine.execution import Execution
 from labelnoise.engine.interrupt import InterruptError
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, register
 from labelnoise.methods.ce import CE
 from labelnoise.report.summary import summarise
 from labelnoise.results.store import Store
+from labelnoise.sweep import halving
 from labelnoise.sweep import ray as module
 from labelnoise.sweep.compare import run_job
-from labelnoise.sweep.plan import plan_packs
+from labelnoise.sweep.plan import cut, plan_packs
 from labelnoise.sweep.ray import Ray
 from labelnoise.sweep.run import Display
 from labelnoise.testing import find_methods
@@ -52,9 +54,7 @@ class Heard(Display):
 
 def compare(job, out, engine=None, display=None, build=None):
     build = build or partial(load, job.data.source)
-    return run_job(
-        job, build, out=out, device=torch.device("cpu"), executor=None, display=display or Heard(), engine=engine
-    )
+    return run_job(job, build, out=out, device=torch.device("cpu"), display=display or Heard(), engine=engine)
 
 
 def content(outcome):
@@ -227,7 +227,7 @@ def test_a_command_that_is_killed_and_typed_again_does_the_rest(cluster, tmp_pat
 
 
 def order(folder, mark=""):
-    return module._Order(str(folder), mark, "cpu", None, {})
+    return module._Order(str(folder), mark, "cpu", Execution(), {})
 
 
 def test_a_task_trains_where_the_driver_looks_only_if_it_finds_the_mark_of_the_driver(tmp_path):
@@ -248,7 +248,7 @@ def test_what_a_person_can_mend_comes_back_from_a_worker_as_its_sentence(tmp_pat
 
     (pack,) = plan_packs([RunConfig()])
     handed = module._trained(pack, build, order(tmp_path))
-    assert handed.files == {}
+    assert handed.packs == {}
     assert re.fullmatch(r"mnist is not in the data root /data; fetch it \(on .+\)", handed.problem)
 
 
@@ -257,8 +257,58 @@ def test_of_two_tasks_for_one_pack_the_second_takes_what_the_first_has_finished(
     with module._marked(tmp_path) as mark:
         first = module._trained(pack, partial(load, "gaussians"), order(tmp_path, mark))
         second = module._trained(pack, None, order(tmp_path, mark))
-    assert second.files == first.files
-    assert set(first.files) == {"records.jsonl", "finished.json", "details.safetensors", "model.safetensors"}
+    assert second.packs == first.packs
+    (files,) = first.packs.values()
+    assert set(files) == {"records.jsonl", "finished.json", "details.safetensors", "model.safetensors"}
+
+
+def test_a_task_that_memory_is_too_small_for_hands_back_its_halves(tmp_path, monkeypatch):
+    whole = halving.run_pack
+
+    def short(pack, at):
+        if len(pack.configs) > 2:
+            raise MemoryError
+        whole(pack, at)
+
+    monkeypatch.setattr(halving, "run_pack", short)
+    configs = [RunConfig(data=Data("gaussians"), seed=seed, train=Train(epochs=1, batch=512)) for seed in range(4)]
+    (pack,) = plan_packs(configs)
+    handed = module._trained(pack, partial(load, "gaussians"), order(tmp_path))
+    assert list(handed.packs) == [half.name for half in cut(pack, 2)]
+    assert handed.notes == [("warn", "ce × 4 did not fit in memory: halved to 2 and 2 runs")]
+    assert handed.problem == ""
+
+
+def test_a_task_cuts_its_pack_by_the_memory_of_its_own_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "most_runs", lambda pack, at: 3)
+    configs = [RunConfig(data=Data("gaussians"), seed=seed, train=Train(epochs=1, batch=512)) for seed in range(4)]
+    (pack,) = plan_packs(configs)
+    with module._marked(tmp_path) as mark:
+        handed = module._trained(pack, partial(load, "gaussians"), order(tmp_path, mark))
+    names = {piece.name for piece in cut(pack, 3)}
+    assert set(handed.packs) == {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_the_memory_of_a_device_is_shared_by_as_many_tasks_as_may_run_on_it(monkeypatch):
+    monkeypatch.setattr(module.os, "cpu_count", lambda: 8)
+    assert order("out")._replace(device="cuda", packs_per_gpu=2).share == 1 / 2
+    assert order("out").share == 1 / 8
+
+
+def test_a_run_that_does_not_fit_in_memory_is_missing_and_the_others_come_back(cluster, tmp_path):
+    def build(seed):
+        if seed == 3:
+            raise MemoryError
+        return load("gaussians", seed)
+
+    heard = Heard()
+    outcome = compare(replace(SMALL, seeds=4), tmp_path, Ray(), heard, build)
+    found = outcome.store.runs().values()
+    assert sorted((run.config["method"]["name"], run.config["seed"]) for run in found) == [
+        (name, seed) for name in ("ce", "gce") for seed in range(3)
+    ]
+    assert [each for each in heard.said if each.startswith("gce, seed 3: it does not fit in memory")]
+    assert "ce × 4 did not fit in memory: halved to 2 and 2 runs" in heard.said
 
 
 def test_of_two_tasks_for_one_pack_the_second_waits(tmp_path, monkeypatch):
@@ -321,10 +371,3 @@ def test_a_cluster_that_is_not_there_is_said_not_to_be(address, monkeypatch):
         pass
     assert str(caught.value).startswith(f"the Ray cluster at {address} cannot be used (")
     assert str(caught.value).endswith("); docs/cluster.md says how to start one, or leave --ray-address out")
-
-
-def test_packs_are_cut_in_the_order_of_their_runs():
-    (pack,) = plan_packs([RunConfig(seed=seed) for seed in range(5)])
-    assert [[config.seed for config in piece.configs] for piece in module._cut(pack, 2)] == [[0, 1], [2, 3], [4]]
-    assert [piece.name for piece in module._cut(pack, 0)] == [pack.name]
-    assert all(len(piece.methods) == len(piece.configs) for piece in module._cut(pack, 2))

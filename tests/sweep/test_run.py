@@ -7,6 +7,7 @@ import torch
 from labelnoise.config import Data, Named, Optimiser, RunConfig, Train
 from labelnoise.data.dataset import load
 from labelnoise.engine.checkpoint import Checkpointer
+from labelnoise.engine.execution import Execution
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, hyper
@@ -62,7 +63,7 @@ def run(store, configs, executor=None, die_at=None):
     (pack,) = plan_packs(configs)
     heard = Heard(die_at)
     build = partial(load, "gaussians")
-    run_pack(pack, Workplace(store, build, torch.device("cpu"), executor, heard, Interrupt()))
+    run_pack(pack, Workplace(store, build, torch.device("cpu"), Execution(executor), heard, Interrupt()))
     return store.journal(pack.name), heard
 
 
@@ -212,7 +213,7 @@ def test_a_linear_network_ends_with_the_line_of_the_whole_population(store, meth
 def test_details_have_features_where_there_are_three_classes(store):
     config = replace(BASE, data=Data("digits"), train=Train(epochs=1, batch=512))
     (pack,) = plan_packs([config])
-    run_pack(pack, Workplace(store, partial(load, "digits"), torch.device("cpu"), None, Heard(), Interrupt()))
+    run_pack(pack, Workplace(store, partial(load, "digits"), torch.device("cpu"), Execution(), Heard(), Interrupt()))
     (found,) = store.journal(pack.name).runs()
     assert found.details["projection_points"].shape == (300, 2)
 

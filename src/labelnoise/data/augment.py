@@ -1,6 +1,7 @@
 """Augmentation of whole batches on their device: the random numbers come in, shapes never depend on them."""
 
 from collections.abc import Mapping
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -94,6 +95,10 @@ def _centres(pixels: int, like: Tensor) -> Tensor:
 
 
 def _per_channel(values: tuple[float, ...], x: Tensor) -> Tensor:
-    # filled on the device, since a copy from the host would wait for it
-    filled = torch.stack([torch.full((), value, dtype=x.dtype, device=x.device) for value in values])
+    filled = _filled(values, x.dtype, x.device)
     return filled[:, None, None] if x.ndim > 3 else filled
+
+
+@cache
+def _filled(values: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    return torch.tensor(values, dtype=dtype, device=device)

@@ -113,10 +113,13 @@ class Loader:
             self._order(purpose, epoch, steps * size) for purpose in ["order", *(f"peer{i}" for i in range(peers))]
         ]
         rows = [self.parts["train"].rows.gather(1, order) for order in orders]
+        draws = [self._draws(epoch, which, steps * size) for which in range(1 + peers)]
         for step, inputs in enumerate(self._served(rows, range(start, steps), size, epoch), start):
             here = slice(step * size, (step + 1) * size)
-            each = enumerate(zip(inputs, orders, strict=True))
-            first, *rest = (self._batch(x, order[:, here], epoch, step, i) for i, (x, order) in each)
+            first, *rest = (
+                self._batch(x, order[:, here], {name: drawn[:, here] for name, drawn in draw.items()})
+                for x, order, draw in zip(inputs, orders, draws, strict=True)
+            )
             yield first, tuple(rest)
 
     def chunks(self, part: str, size: int, stride: int = 1) -> Iterator[Chunk]:
@@ -172,21 +175,21 @@ class Loader:
         order = torch.stack(orders)
         return torch.cat([order, order[:, : length - self._drawn]], dim=1).to(self.device)
 
-    def _batch(self, inputs: Tensor, index: Tensor, epoch: int, step: int, which: int) -> Batch:
-        x = self._augmented(self._floats(inputs), epoch, step, which)
+    def _draws(self, epoch: int, which: int, length: int) -> dict[str, Tensor]:
+        # the random numbers of an epoch's augmentation, each (R, length)
+        streams = (Rng(seed, "augment", epoch, which, device=self.device) for seed in self.seeds)
+        each = [augment.draw(self.settings, length, rng) for rng in streams]
+        return {name: torch.stack([own[name] for own in each]) for name in each[0]}
+
+    def _batch(self, inputs: Tensor, index: Tensor, draws: dict[str, Tensor]) -> Batch:
+        x = self._floats(inputs)
+        if draws:
+            flat = {name: drawn.flatten() for name, drawn in draws.items()}
+            x = augment.augment(x.flatten(0, 1), flat, self.settings).reshape(x.shape)
         return Batch(augment.normalise(x, self.settings), self.labels.gather(1, index), index)
 
     def _floats(self, inputs: Tensor) -> Tensor:
         return augment.to_float(inputs).to(self.dtype)
-
-    def _augmented(self, x: Tensor, epoch: int, step: int, which: int) -> Tensor:
-        settings = self.settings
-        if not (settings.crop or settings.flip or settings.rotation):
-            return x
-        streams = (Rng(seed, "augment", epoch, step, which, device=self.device) for seed in self.seeds)
-        draws = [augment.draw(settings, x.shape[1], rng) for rng in streams]
-        joined = {name: torch.cat([draw[name] for draw in draws]) for name in draws[0]}
-        return augment.augment(x.flatten(0, 1), joined, settings).reshape(x.shape)
 
 
 def _pool(inputs: Sequence[Tensor]) -> tuple[Tensor, list[int]]:

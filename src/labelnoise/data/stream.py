@@ -4,7 +4,8 @@ import atexit
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from multiprocessing import get_context, parent_process, resource_tracker
@@ -30,16 +31,27 @@ AHEAD = 2  # batches that each worker has ready
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def make_loader(tasks: Sequence[Task], train: Train, device: torch.device | str = "cpu") -> Loader:
+class Share(NamedTuple):
+    """How processes that train together share the reading: each reads windows of its own, and then all have all."""
+
+    processes: int
+    own: Callable[[int], slice]  # of so many
+    whole: Callable[[Tensor, int], Tensor]  # so many, from the own ones
+
+
+def make_loader(
+    tasks: Sequence[Task], train: Train, device: torch.device | str = "cpu", share: Share | None = None
+) -> Loader:
     """The loader for these data: images on disk are streamed, everything else lies on the device."""
-    kind = Stream if isinstance(tasks[0].dataset.x, Pictures) else Loader
-    return kind(tasks, train.augment, device, balanced=train.balanced)
+    if isinstance(tasks[0].dataset.x, Pictures):
+        return Stream(tasks, train.augment, device, balanced=train.balanced, share=share)
+    return Loader(tasks, train.augment, device, balanced=train.balanced)
 
 
 def usual_workers() -> int:
-    """A process for each core that this one may use, less the one it needs itself."""
+    """A process for each core that this one may use, shared with those `torchrun` started, less the one it needs."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(MOST_WORKERS, cores - 1))
+    return max(1, min(MOST_WORKERS, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")) - 1))
 
 
 class Stream(Loader):
@@ -57,8 +69,10 @@ class Stream(Loader):
         *,
         balanced: int = 0,
         workers: int | None = None,
+        share: Share | None = None,
     ) -> None:
         super().__init__(tasks, settings, device, dtype, balanced=balanced)
+        self.share = share or Share(1, lambda rows: slice(0, rows), lambda own, rows: own)
         self.workers = usual_workers() if workers is None else workers  # 0: this process reads itself
 
     def _hold(self, inputs: Sequence[Tensor | Pictures]) -> list[int]:
@@ -73,15 +87,32 @@ class Stream(Loader):
     ) -> Iterator[list[Tensor]]:
         rows = [each.cpu() for each in rows]  # all at once, for a copy in each step would wait for the device
         cuts = [slice(step * size, (step + 1) * size) for step in steps]
+        sizes: deque[int] = deque()  # windows of the wishes that have been made and not yet been answered
         wishes = (
-            self._wish(each[:, here], None if epoch is None else (epoch, step, which))
+            self._own(self._wish(each[:, here], None if epoch is None else (epoch, step, which)), sizes)
             for step, here in zip(steps, cuts, strict=True)
             for which, each in enumerate(rows)
         )
         reader = _reader(self.pictures.size, self.pictures.resize, self.workers, self.device)
         windows = reader.read(wishes)
         for here in cuts:
-            yield [_arranged(next(windows), each[:, here], each_once=epoch is None) for each in rows]
+            yield [
+                _arranged(self._whole(next(windows), sizes.popleft()), each[:, here], each_once=epoch is None)
+                for each in rows
+            ]
+
+    def _own(self, wish: "Wish", sizes: deque[int]) -> "Wish":
+        # what this process reads of it: all, where there are fewer windows than processes
+        sizes.append(len(wish.which))
+        if sizes[-1] < self.share.processes:
+            return wish
+        mine = self.share.own(sizes[-1])
+        used, which = np.unique(wish.which[mine], return_inverse=True)
+        places = None if wish.places is None else wish.places[mine]
+        return Wish([wish.files[file] for file in used], which.tolist(), places)
+
+    def _whole(self, windows: Tensor, size: int) -> Tensor:
+        return windows if size < self.share.processes else self.share.whole(windows, size)
 
     def _wish(self, rows: Tensor, moment: tuple[int, int, int] | None) -> "Wish":
         distinct, which = np.unique(rows.numpy(), return_inverse=True)

@@ -2,21 +2,24 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialised
 from torch import Tensor
 
 from labelnoise.errors import InputError
-from labelnoise.files import explained, write
+from labelnoise.files import FullDiskError, explained, write
 
 
 def save(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Write tensors and plain facts; whoever reads sees the old file or the new one, whole."""
     own = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    # Where memory is short, safetensors would end the process, and this is an error.
+    torch.empty(3 * sum(value.nbytes for value in own.values()), dtype=torch.uint8)
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     write(path, serialised(own, metadata={"facts": json.dumps(facts)}))
@@ -33,20 +36,29 @@ def load(path: Path, advice: str = "delete it to begin anew") -> tuple[dict[str,
 
 
 class Checkpointer:
-    """Saves a training now and then, and knows where it stopped."""
+    """Saves a training now and then, and knows where it stopped; a full disk is no reason to stop."""
 
-    def __init__(self, path: Path, every_seconds: float = 30.0) -> None:
-        self.path, self.every_seconds = path, every_seconds
-        self.saved = time.monotonic()
+    def __init__(
+        self, path: Path, every_seconds: float = 30.0, warn: Callable[[str], None] = lambda sentence: None
+    ) -> None:
+        self.path, self.every_seconds, self.warn = path, every_seconds, warn
+        self.saved, self.warned = time.monotonic(), False
 
     @property
     def due(self) -> bool:
-        """Whether the last save is long enough ago."""
+        """Whether the last save, or attempt at one, is long enough ago."""
         return time.monotonic() - self.saved >= self.every_seconds
 
     def save(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        """Replace the checkpoint."""
-        save(self.path, tensors, facts)
+        """Replace the checkpoint; where the disk is full the old one stays, which is said once."""
+        try:
+            save(self.path, tensors, facts)
+        except FullDiskError:
+            if not self.warned:
+                self.warn(
+                    f"no space is left for {self.path}; training goes on, but cannot be taken up from here: free some"
+                )
+            self.warned = True
         self.saved = time.monotonic()
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:

@@ -15,7 +15,7 @@ from labelnoise.metrics.margins import margins
 ROWS = 256  # at once, at most; bounds the memory of methods that sample
 ON_GPU = 8  # times as many, for there a call costs more than its rows
 NUMBERS = {"cpu": 2**20, "cuda": 2**26}  # of inputs at once, over all runs: a signal is heard between two chunks
-MOST_LEARNT = 100_000  # rows of the training part that are judged after an epoch, evenly spread
+MOST_LEARNT = 10_000  # rows of the training part that are judged after an epoch, evenly spread: enough for 1 %
 BINS = 300  # of confidence: they merge into 15, and into 100
 Pause = Callable[[], None]
 Progress = Callable[[float], None]  # the share that is done
@@ -29,7 +29,7 @@ def evaluate(
     `validation/score` is the accuracy of the *given* labels' predictions on noisy validation: what selects a model.
     Where the truth is known, rows of training and validation are judged apart: `clean_accuracy` of those with a right
     label; of those with a wrong one `wrong_accuracy_true`, how many are recovered, and `wrong_accuracy_given`, how many
-    are memorised. Of a training part beyond 100,000 rows an even share is judged.
+    are memorised. Of a training part beyond 10,000 rows an even share is judged.
     Rows that belong to none of the classes (true label -1) have wrong labels, and none that could be predicted.
     `train/T_error` is how far entries of a method's T are from what the training labels are, on average.
     """
@@ -45,7 +45,8 @@ def evaluate(
             if part != "test" and chunk.y_true is not None:
                 found |= _apart(log_probs.argmax(-1), chunk.y_given, chunk.y_true)
             if part == "validation":
-                found["score"] = _count(executor.log_probs(chunk.x, noisy=True).argmax(-1) == chunk.y_given)
+                given = executor.log_probs(chunk.x, noisy=True) if executor.tells_given_apart else log_probs
+                found["score"] = _count(given.argmax(-1) == chunk.y_given)
             sums = {name: sums.get(name, 0) + value for name, value in found.items()}
             pause()
             done += chunk.y_given.shape[1]
@@ -97,9 +98,14 @@ def _of_matrices(executor: Executor, loader: Loader) -> dict[str, Tensor]:
 
 def rows_at_once(loader: Loader) -> int:
     """How many rows of every run are predicted in one call."""
-    numbers = len(loader.seeds) * prod(loader.shape)  # of one row in every run
-    most = ROWS * (ON_GPU if loader.device.type == "cuda" else 1)
-    return max(1, min(most, NUMBERS[loader.device.type] // numbers))
+    return most_at_once(len(loader.seeds), loader.shape, loader.device)
+
+
+def most_at_once(runs: int, shape: tuple[int, ...], device: torch.device) -> int:
+    """The same for so many runs on inputs of this shape."""
+    numbers = runs * prod(shape)  # of one row in every run
+    most = ROWS * (ON_GPU if device.type == "cuda" else 1)
+    return max(1, min(most, NUMBERS[device.type] // numbers))
 
 
 def _stride(loader: Loader) -> int:

@@ -2,35 +2,55 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import repeat
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.utils._pytree import tree_map
+from torch import Tensor
 
 from labelnoise.config import Optimiser
-from labelnoise.engine.lanes import Alone, Lane, Stacked
+from labelnoise.engine.execution import DEFAULT, Execution
+from labelnoise.engine.lane import Compiled, Lane
+from labelnoise.engine.lanes import Alone, Stacked
+from labelnoise.engine.outcome import Outcome
+from labelnoise.engine.player import player_of
 from labelnoise.engine.step import Clock, Tensors, transition
+from labelnoise.engine.tree import mapped
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Method
 from labelnoise.types import Batch, DataSpec, Terms
+
+Launched = Callable[[], Terms]  # waits, on the device, for a step and gives its terms
 
 
 class Executor(ABC):
     """R runs of one structure; everything that goes in or comes out has the run axis first."""
 
-    lanes: Sequence[Lane]
-
-    def __init__(self, methods: Sequence[Method], seeds: Sequence[int]) -> None:
-        self.methods, self.seeds = tuple(methods), tuple(seeds)
+    def __init__(self, methods: Sequence[Method], seeds: Sequence[int], lanes: Sequence[Lane]) -> None:
+        self.methods, self.seeds, self.lanes = tuple(methods), tuple(seeds), tuple(lanes)
+        self.players = [player_of(lane) for lane in lanes]
         self.runs = len(self.seeds)
         self.stopped: set[int] = set()  # runs that failed: they need no more steps
         self.pause: Callable[[], None] = lambda: None  # called where a step can be left and taken up again
 
+    @property
+    def runs_per_call(self) -> int:
+        """How many runs a network's call serves."""
+        return self.lanes[0].runs or 1
+
+    def compile(self, compiler: Compiled) -> None:
+        """From now on objectives are compiled: once for all runs."""
+        for lane in self.lanes:
+            lane.compiled = compiler
+
     @abstractmethod
+    def launch(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Launched:
+        """Forward, backward and update of every run, which may go on while more is asked of the device."""
+
     def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:
-        """Forward, backward and update of every run."""
+        """The same, and wait for it."""
+        return self.launch(batch, peers, memory, clock)()
 
     @abstractmethod
     def log_probs(self, x: Tensor, *, noisy: bool = False) -> Tensor:
@@ -56,8 +76,13 @@ class Executor(ABC):
         for lane, own in zip(self.lanes, parts, strict=False):
             lane.module.eval()
             result = lane.map(function, lane.aux, *(lane.stacked(each.unbind()) for each in own))
-            found.append(tree_map(lane.by_run, result))
-        return tree_map(lambda *each: torch.cat(each), found[0], *found[1:])
+            found.append(mapped(lane.by_run, result))
+        return mapped(lambda *each: torch.cat(each), found[0], *found[1:])
+
+    @property
+    def tells_given_apart(self) -> bool:
+        """Whether the stage's method predicts given labels otherwise than true ones."""
+        return type(self.lanes[0].current[0]).noisy_log_probs is not Method.noisy_log_probs
 
     def transition(self) -> Tensors:
         """T (R, K, K) by name, where the stage's method has one."""
@@ -66,8 +91,9 @@ class Executor(ABC):
 
     def enter(self, index: int, optimiser: Optimiser) -> None:
         """Begin a stage, with fresh optimisers."""
-        for lane in self.lanes:
+        for lane, player in zip(self.lanes, self.players, strict=True):
             lane.enter(index, optimiser)
+            player.entered()
 
     def restart(self, index: int, names: Sequence[str]) -> None:
         """Make these networks anew."""
@@ -88,27 +114,35 @@ class Executor(ABC):
 class Streams(Executor):
     """Each run with its own state and its own step; R = 1 is the ordinary single run."""
 
-    def __init__(self, methods: Sequence[Method], spec: DataSpec, seeds: Sequence[int], like: Tensor) -> None:
-        super().__init__(methods, seeds)
-        self.lanes = [Alone([method], spec, [seed], like) for method, seed in zip(methods, seeds, strict=True)]
-        self._done: dict[int, Terms] = {}  # runs that have made the present step, and what it gave
+    def __init__(
+        self,
+        methods: Sequence[Method],
+        spec: DataSpec,
+        seeds: Sequence[int],
+        like: Tensor,
+        execution: Execution = DEFAULT,
+        *,
+        lane: Callable[..., Alone] = Alone,
+    ) -> None:
+        each = zip(methods, seeds, strict=True)
+        super().__init__(methods, seeds, [lane([method], spec, [seed], like, execution) for method, seed in each])
+        self._done: dict[int, Outcome[Terms]] = {}  # of runs that have made the present step
 
-    def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:
+    def launch(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Launched:
         """One run after the other; it can be left between two, and then goes on with those that are missing."""
         running = [r for r in range(self.runs) if r not in self.stopped]
         for r in running:
             if r not in self._done:
                 self.pause()
-                self._done[r] = self.lanes[r].step(*_of_run((batch, peers, memory), r), clock)
-        terms, self._done = self._done, {}
-        some = terms[running[0]]  # stands in for stopped runs, of which nothing is recorded
-        each = [terms.get(r, some) for r in range(self.runs)]
-        stacked: Terms = tree_map(lambda *tensors: torch.stack(tensors), each[0], *each[1:])
-        return stacked
+                self._done[r] = self.players[r].step(*_of_run((batch, peers, memory), r), clock)
+        done, self._done = self._done, {}
+        some = done[running[0]]  # stands in for stopped runs, of which nothing is recorded
+        return partial(_together, [done.get(r, some) for r in range(self.runs)])
 
     def log_probs(self, x: Tensor, *, noisy: bool = False) -> Tensor:
         """One run after the other."""
-        return torch.stack([lane.log_probs(own, noisy=noisy) for lane, own in zip(self.lanes, x, strict=True)])
+        each = [player.log_probs(own, noisy=noisy) for player, own in zip(self.players, x, strict=True)]
+        return torch.stack([outcome.get() for outcome in each])
 
     def keep_best(self, better: Tensor) -> None:
         """Each run for itself."""
@@ -117,7 +151,8 @@ class Streams(Executor):
 
     def state(self) -> Tensors:
         """Everything that changes while training; within a step also what it has given so far."""
-        done = {f"done|{r}|{name}": value for r, terms in self._done.items() for name, value in _named(terms).items()}
+        terms = {r: outcome.get() for r, outcome in self._done.items()}
+        done = {f"done|{r}|{name}": value for r, own in terms.items() for name, value in _named(own).items()}
         return super().state() | done
 
     def load(self, state: Mapping[str, Tensor]) -> None:
@@ -127,29 +162,35 @@ class Streams(Executor):
             lane.load({name: value[r : r + 1] for name, value in whole.items()})
             own = {name.removeprefix(f"done|{r}|"): state[name] for name in state if name.startswith(f"done|{r}|")}
             if own:
-                self._done[r] = _terms(own)
+                self._done[r] = Outcome(_terms(own))
 
     def set_aux(self, aux: Mapping[str, Tensor]) -> None:
         """Each run its own rows."""
         for r, lane in enumerate(self.lanes):
-            lane.aux |= {name: value[r] for name, value in aux.items()}
+            lane.set_aux({name: value[r] for name, value in aux.items()})
 
 
 class Packed(Executor):
     """All runs as one mapped call over stacked state: fast for small networks."""
 
-    def __init__(self, methods: Sequence[Method], spec: DataSpec, seeds: Sequence[int], like: Tensor) -> None:
-        super().__init__(methods, seeds)
-        self.lane = Stacked(methods, spec, seeds, like)
-        self.lanes = [self.lane]
+    def __init__(
+        self,
+        methods: Sequence[Method],
+        spec: DataSpec,
+        seeds: Sequence[int],
+        like: Tensor,
+        execution: Execution = DEFAULT,
+    ) -> None:
+        super().__init__(methods, seeds, [Stacked(methods, spec, seeds, like, execution)])
+        (self.lane,), (self.player,) = self.lanes, self.players
 
-    def step(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Terms:
+    def launch(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Launched:
         """All runs at once."""
-        return self.lane.step(batch, peers, memory, clock)
+        return self.player.step(batch, peers, memory, clock).get
 
     def log_probs(self, x: Tensor, *, noisy: bool = False) -> Tensor:
         """All runs at once."""
-        return self.lane.log_probs(x, noisy=noisy)
+        return self.player.log_probs(x, noisy=noisy).get()
 
     def keep_best(self, better: Tensor) -> None:
         """All runs at once."""
@@ -163,33 +204,10 @@ class Packed(Executor):
 
     def set_aux(self, aux: Mapping[str, Tensor]) -> None:
         """All runs at once."""
-        self.lane.aux |= aux
+        self.lane.set_aux(aux)
 
 
 EXECUTORS: dict[str, type[Streams] | type[Packed]] = {"streams": Streams, "packed": Packed}
-
-
-def is_small(net: nn.Module, batch: int) -> bool:
-    """Whether a step is so little work for a CPU that calling kernels, and waiting for threads, costs most of it."""
-    weights = sum(param.numel() for param in net.parameters())
-    return not _has_convolutions(net) and weights * batch < 3e7
-
-
-def choose(net: nn.Module, runs: int, batch: int, device: torch.device) -> str:
-    """The executor that is likely faster for this network; `benchmarks/packing.py` measures the small MLPs.
-
-    On a CPU packing saves the cost of calling small kernels. Convolutions go to streams, where ones with BatchNorm are
-    faster; a small one without it may gain by packing. The bounds on size, and the rule for GPUs, are rough.
-    """
-    if runs == 1:
-        return "streams"
-    if device.type == "cpu":
-        return "packed" if is_small(net, batch) else "streams"
-    return "packed" if sum(param.numel() for param in net.parameters()) < 1e6 else "streams"
-
-
-def _has_convolutions(net: nn.Module) -> bool:
-    return any(isinstance(module, nn.modules.conv._ConvNd) for module in net.modules())
 
 
 def _named(terms: Terms) -> Tensors:
@@ -208,6 +226,12 @@ def _terms(named: Tensors) -> Terms:
     return Terms(named["loss"], **found)
 
 
+def _together(outcomes: Sequence[Outcome[Terms]]) -> Terms:
+    each = [outcome.get() for outcome in outcomes]
+    stacked: Terms = mapped(lambda *tensors: torch.stack(tensors), each[0], *each[1:])
+    return stacked
+
+
 def _of_run(tree: tuple[Batch, tuple[Batch, ...], Tensors], r: int) -> tuple[Batch, tuple[Batch, ...], Tensors]:
-    own: tuple[Batch, tuple[Batch, ...], Tensors] = tree_map(lambda tensor: tensor[r], tree)
+    own: tuple[Batch, tuple[Batch, ...], Tensors] = mapped(lambda tensor: tensor[r], tree)
     return own

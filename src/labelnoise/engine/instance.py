@@ -7,7 +7,7 @@ from torch import Tensor
 
 from labelnoise.data.loader import Loader
 from labelnoise.engine.executors import Executor
-from labelnoise.engine.lanes import Lane
+from labelnoise.engine.lane import Lane
 from labelnoise.engine.step import Tensors
 from labelnoise.methods.base import Method
 from labelnoise.types import Context, Nets

@@ -1,6 +1,7 @@
 """The loop: stages, epochs, steps; it knows no method or executor by name, and no step waits for the device."""
 
 import time
+from collections.abc import Callable
 from functools import partial
 from math import isnan
 from typing import Any, Literal, NamedTuple
@@ -12,16 +13,17 @@ from labelnoise.config import Train
 from labelnoise.data.loader import Loader
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import evaluate, training_probs
-from labelnoise.engine.executors import Executor
+from labelnoise.engine.executors import Executor, Launched
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.engine.kept import compared, of_step
+from labelnoise.engine.memory import is_shortage
 from labelnoise.engine.observer import EpochResult, Observer
 from labelnoise.engine.optim import factor, late_beta1
 from labelnoise.engine.phases import Phase, phases
 from labelnoise.engine.step import Clock, Tensors
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Stage
-from labelnoise.types import Batch, DataSpec, Snapshot, Terms
+from labelnoise.types import Batch, DataSpec, Snapshot
 
 
 class Position(NamedTuple):
@@ -53,6 +55,7 @@ class Training:
         self.position = Position()
         self._began, self._spent = time.perf_counter(), 0.0  # the latter before an interruption
         self.entered = False  # a resumed training stands inside a phase
+        self._unsettled: Callable[[], None] = lambda: None  # what is left to note of the last step
         self.memory: Tensors = {}
         self.meter: Tensors = {}
         self.failed: dict[int, tuple[int, int]] = {}  # run -> epoch and step of its first loss that was no number
@@ -65,6 +68,7 @@ class Training:
             if not self.entered:
                 self.begin(phase)
             self.finish(phase)
+        self.executor.pause = lambda: None  # else they would hold each other, and their memory, until a collection
 
     def begin(self, phase: Phase) -> None:
         """Enter a phase: estimate what its stage needs, make optimisers and, where asked, networks anew."""
@@ -101,6 +105,7 @@ class Training:
 
     def save(self) -> None:
         """Write a checkpoint of this very moment."""
+        self._settle()
         if self.checkpointer:
             facts = {"position": self.position, "failed": list(self.failed.items()), "seconds": self.seconds}
             self.checkpointer.save(self.state(), facts)
@@ -112,6 +117,8 @@ class Training:
         try:
             self._load(*saved)
         except (LookupError, RuntimeError) as problem:
+            if is_shortage(problem):
+                raise
             path = self.checkpointer.path
             raise InputError(f"checkpoint {path} is of another training ({problem}); delete it to begin anew") from None
 
@@ -134,16 +141,18 @@ class Training:
         steps = self.loader.steps(size)
         served = self.loader.epoch(epoch, size, stage.method.peers, self.position.step)
         for step, (batch, peers) in enumerate(served, start=self.position.step):
-            terms = self.executor.step(batch, peers, self.rows(batch), self.clock(phase, step, steps))
-            for name, rows in terms.memory.items():
-                self.memory[name][self._runs, batch.rows] = rows.to(self.memory[name].dtype)
-            self._note(terms, batch, step)
+            launched = self.executor.launch(batch, peers, self.rows(batch), self.clock(phase, step, steps))
+            self._settle()  # the step before: so the device has always one more to do
+            self._unsettled = partial(self._note, launched, batch, step)
+            if self.memory:  # of which the next step reads what this one writes
+                self._settle()
             self.position = Position(phase.number, epoch, step + 1)
             self._pause()
             self.observer.stepped(epoch, step, steps)
         self._finish_epoch(phase, steps)
 
     def _finish_epoch(self, phase: Phase, steps: int) -> None:
+        self._settle()
         epoch = self.position.epoch
         means = {name: total / steps for name, total in self.meter.items()}
         measures = {f"train/{name}": value for name, value in compared(means).items()}
@@ -193,7 +202,14 @@ class Training:
         scale, beta1 = factor(schedule, here, epochs), late_beta1(schedule, epoch)
         return Clock(self.position.epoch, step, progress, now, end, scale, beta1)
 
-    def _note(self, terms: Terms, batch: Batch, step: int) -> None:
+    def _settle(self) -> None:
+        settle, self._unsettled = self._unsettled, lambda: None
+        settle()
+
+    def _note(self, launched: Launched, batch: Batch, step: int) -> None:
+        terms = launched()
+        for name, rows in terms.memory.items():
+            self.memory[name][self._runs, batch.rows] = rows.to(self.memory[name].dtype)
         y_true = self.loader.parts["train"].y_true
         right = batch.y == y_true.gather(1, batch.rows) if terms.kept and y_true is not None else None
         for name, value in {"loss": terms.loss, **terms.logs, **of_step(terms.kept, right)}.items():

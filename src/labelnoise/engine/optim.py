@@ -8,12 +8,14 @@ import torch
 from torch import Tensor
 
 from labelnoise.config import Optimiser, Schedule
+from labelnoise.engine.lars import LARS
 
 OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
     "sgd": torch.optim.SGD,
     "adagrad": torch.optim.Adagrad,
+    "lars": LARS,
 }
 
 
@@ -35,6 +37,8 @@ def late_beta1(schedule: Schedule, epoch: float) -> float:
 
 def make(settings: Optimiser, groups: Sequence[Mapping[str, Any]]) -> torch.optim.Optimizer:
     """The torch optimiser; fused, since one pass over stacked weights is what makes packing pay on a CPU."""
+    if settings.name == "lars":
+        return LARS(groups, settings.lr, settings.momentum, settings.weight_decay, settings.trust)
     on_cpu = all(param.device.type == "cpu" for group in groups for param in group["params"])
     fused = on_cpu or settings.name != "adagrad"  # of which torch 2.11 has no fused form for CUDA
     own: dict[str, Any] = {"lr": settings.lr, "weight_decay": settings.weight_decay, "fused": fused}
@@ -42,6 +46,7 @@ def make(settings: Optimiser, groups: Sequence[Mapping[str, Any]]) -> torch.opti
         own |= {"momentum": settings.momentum, "nesterov": settings.nesterov}
     elif settings.name in ("adam", "adamw"):
         own["betas"] = settings.betas
+        own["capturable"] = not on_cpu  # the count of steps lies on the device, so that steps can be recorded there
     return OPTIMISERS[settings.name]([dict(group) for group in groups], **own)
 
 
@@ -73,25 +78,33 @@ class Updater:
             for network, named in params.items()
             if named
         }
+        stacked = runs is not None and not self.split
         groups = {  # one group of a network, or one for each of its runs
-            network: [{"params": list(own), **overrides.get(network, {})} for own in zip(*named.values(), strict=True)]
+            network: [
+                {"params": list(own), "stacked": stacked, **overrides.get(network, {})}
+                for own in zip(*named.values(), strict=True)
+            ]
             for network, named in self.leaves.items()
         }
         self.optimizers = {"": [make(settings, [group for each in groups.values() for group in each])]}
         if skips:
             self.optimizers = {network: [make(settings, [group]) for group in each] for network, each in groups.items()}
         self.groups = [group for optimizer in self._every_optimizer() for group in optimizer.param_groups]
-        self.rates = [group["lr"] for group in self.groups]
-        self.betas = settings.betas
+        self.rates, self.betas, self.scale = [group["lr"] for group in self.groups], settings.betas, 1.0
+        self.shared: dict[float, Tensor] = {}  # of a GPU, where a recorded step reads it: the tensor of each rate
+        for group, rate in zip(self.groups, self.rates, strict=True):
+            if (device := group["params"][0].device).type != "cpu":
+                group["lr"] = self.shared.setdefault(rate, torch.full((), rate, dtype=torch.float32, device=device))
         self._prepare()
+        self.set_rates(1.0)
 
-    def step(
-        self, grads: Mapping[str, Tensor | None], scale: float, active: Mapping[str, Tensor], beta1: float = 0.0
-    ) -> None:
-        """One step with the learning rates times `scale`; `active` holds 0 or 1 per network (and run).
+    def set_rates(self, scale: float, beta1: float = 0.0) -> None:
+        """From now on the learning rates times `scale`; Adam's first beta is `beta1`, or its own where that is 0."""
+        self._scale(scale)
+        self._lower(beta1)
 
-        Adam's first beta is `beta1`, or its own where that is 0.
-        """
+    def step(self, grads: Mapping[str, Tensor | None], active: Mapping[str, Tensor]) -> None:
+        """One step; `active` holds 0 or 1 per network (and run)."""
         if active and not self.skips:
             raise ValueError("a method that returns `active` must declare `skips`")
         for name, leaves in self._named().items():
@@ -99,8 +112,6 @@ class Updater:
             pieces = [None] * len(leaves) if grad is None else self._pieces(self._turned(name, grad))
             for leaf, piece in zip(leaves, pieces, strict=True):
                 leaf.grad = None if piece is None else _laid_out_like(leaf, piece)
-        self._scale(scale)
-        self._lower(beta1)
         for network, optimizers in self.optimizers.items():
             flags = self._pieces(active[network]) if network in active else [None] * len(optimizers)
             for optimizer, flag in zip(optimizers, flags, strict=True):
@@ -139,8 +150,14 @@ class Updater:
         return list(value.unbind()) if value.shape == leaf.shape else [value] * self.runs
 
     def _scale(self, scale: float) -> None:
+        if scale == self.scale:
+            return
+        self.scale = scale
+        for rate, place in self.shared.items():
+            place.fill_(rate * scale)
         for group, rate in zip(self.groups, self.rates, strict=True):
-            group["lr"] = rate * scale
+            if not self.shared:
+                group["lr"] = rate * scale
 
     def _lower(self, beta1: float) -> None:
         for group in self.groups:

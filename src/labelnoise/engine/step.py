@@ -9,6 +9,7 @@ from labelnoise.methods.base import Method
 from labelnoise.types import Batch, Context, Nets, Terms
 
 Tensors = dict[str, Tensor]
+Time = tuple[Tensor, Tensor, Tensor]  # progress, epoch and epochs of the stage
 
 
 class Clock(NamedTuple):
@@ -31,6 +32,17 @@ class Given(NamedTuple):
     draws: Tensors
     memory: Tensors
     aux: Tensors
+
+
+class Feed(NamedTuple):
+    """All that a step reads and that changes from one step to the next, but for weights."""
+
+    batch: Batch
+    peers: tuple[Batch, ...]
+    draws: Tensors
+    memory: Tensors
+    masks: Tensor  # (..., M) seeds of the networks' dropout masks
+    time: Time
 
 
 class Step(nn.Module):
@@ -80,9 +92,8 @@ def follow(weights: Mapping[str, Tensor], averages: Mapping[str, tuple[str, floa
                 value.copy_(value.lerp(now, 1 - decay) if value.is_floating_point() else now)
 
 
-def objective(method: Method, nets: Nets, given: Given, *, clock: Clock, update: str) -> Terms:
+def objective(method: Method, nets: Nets, given: Given, *, time: tuple[Tensor, Tensor, Tensor], update: str) -> Terms:
     """A method's objective; the context is put together inside a map over runs, so that what is static stays static."""
-    time = (clock.progress, clock.stage_epoch, clock.stage_epochs)
     ctx = Context(given.peers, given.draws, given.memory, given.aux, *time, update)
     return method.objective(nets, given.batch, ctx)
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from labelnoise.engine.instance import instance_transition, learns_transition
-from labelnoise.engine.lanes import Lane
+from labelnoise.engine.lane import Lane
 from labelnoise.engine.step import owner, prediction
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from inspect import signature
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from labelnoise.config import Value
@@ -20,6 +21,8 @@ register = NETS.register
 class Net(nn.Module):
     """head(features(x)); every network of this package is one."""
 
+    precision: torch.dtype | None = None  # of the features where it is not that of the weights
+
     def __init__(self, body: nn.Module, width: int, head: Head) -> None:
         super().__init__()
         self.body = body
@@ -27,8 +30,12 @@ class Net(nn.Module):
 
     def features(self, x: Tensor) -> Tensor:
         """The penultimate output, (B, width)."""
-        features: Tensor = self.body(x)
-        return features
+        if self.precision is None:
+            features: Tensor = self.body(x)
+            return features
+        with torch.autocast(x.device.type, self.precision, cache_enabled=False):
+            lower: Tensor = self.body(x)
+        return lower.to(x.dtype)
 
     def forward(self, x: Tensor) -> Any:
         """Whatever the head returns: logits (B, K) for a linear one."""

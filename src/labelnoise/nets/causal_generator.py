@@ -4,7 +4,7 @@ Yao et al., Instance-dependent label-noise learning under a structural causal mo
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from torch import Tensor, nn
 
@@ -59,6 +59,8 @@ class Generator(nn.Module):
     `squashed` ends the reconstruction in a sigmoid, which suits inputs on [0, 1] and no others. `from_input` lets the
     T-decoder read the input itself, not its reconstruction.
     """
+
+    row_wise: ClassVar[bool] = True  # processes that train together may share the rows
 
     def __init__(
         self, shape: tuple[int, ...], classes: int, latent: int, *, squashed: bool, from_input: bool = False

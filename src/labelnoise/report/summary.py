@@ -102,7 +102,12 @@ def summary_of(held: Contents) -> Summary:
         noise_rate=_noise(counted, facts["data"]["truth"]),
         rows=rows,
         best=choice.best if choice else None,
-        notes=[*_cautions(rows, facts["data"]), *_notes(rows), *_choice_notes(rows, choice, facts["data"]["parts"])],
+        notes=[
+            *_cautions(rows, facts["data"]),
+            *_notes(rows),
+            *_absent(held),
+            *_choice_notes(rows, choice, facts["data"]["parts"]),
+        ],
     )
 
 
@@ -292,6 +297,13 @@ def _notes(rows: Sequence[Row]) -> list[str]:
         runs = "1 run has failed and is" if failed == 1 else f"{failed} runs have failed and are"
         notes.append(f"{runs} left out: the loss was no longer a number.")
     return notes
+
+
+def _absent(held: Contents) -> list[str]:
+    if not (count := len(held.compared - held.runs.keys())):
+        return []
+    runs = "1 run that was asked for is" if count == 1 else f"{count} runs that were asked for are"
+    return [f"{runs} missing: not finished, or too large for the memory."]
 
 
 def _choice_notes(rows: Sequence[Row], choice: _Choice | None, parts: Mapping[str, int]) -> list[str]:

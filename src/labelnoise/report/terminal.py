@@ -21,6 +21,7 @@ class Terminal(Display):
         self.console, self.quiet, self.errors = console, quiet, errors or Console(stderr=True)
         self.lively = console.is_terminal and not quiet
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("epochs"))
+        self.open = False  # whether a pack is under way
         self.bars = Progress(
             *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, disable=not self.lively
         )
@@ -40,7 +41,7 @@ class Terminal(Display):
 
     def begin(self, name: str, runs: int, epochs: int, done: int) -> None:
         """A pack of runs starts, or goes on after so many epochs."""
-        self.pack += 1
+        self.pack, self.open = self.pack + 1, True
         self.name, self.epochs, self.done = f"{self.pack}/{self.packs} {name} × {runs}", epochs, done
         self.began = self.said = time.perf_counter()
         if done:
@@ -67,9 +68,17 @@ class Terminal(Display):
 
     def end(self, epochs: int) -> None:
         """The pack is done after so many epochs."""
+        self.open = False
         if not self.lively:
             spent = _duration(time.perf_counter() - self.began)
             self.say(f"{self.name}: {counted(epochs - self.done, 'epoch')} in {spent}")
+
+    def give_up(self, instead: int) -> None:
+        """The pack is left, and so many come in its place."""
+        self.packs += instead - 1
+        if self.open:
+            self.pack, self.open = self.pack - 1, False
+            self.bars.remove_task(self.bar)
 
     def say(self, sentence: str) -> None:
         """One line, whatever else is shown."""

@@ -6,11 +6,12 @@ out/searches.json                   what was tried for each method, and what was
 out/METHOD-DIGITS/records.jsonl     a line per run and epoch
 out/METHOD-DIGITS/finished.json     written last: the pack's runs are finished, and count, once it is there
 out/METHOD-DIGITS/details.safetensors, model.safetensors
+out/METHOD-DIGITS/halved            the pack did not fit in memory: its halves are packs of their own
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -80,6 +81,7 @@ class Journal:
         self.details = folder / "details.safetensors"
         self.model = folder / "model.safetensors"
         self._closing = folder / "finished.json"
+        self._halved = folder / "halved"
 
     @property
     def finished(self) -> bool:
@@ -103,8 +105,7 @@ class Journal:
 
     def begin(self, epoch: int) -> None:
         """Keep the records of earlier epochs only: training goes on from there."""
-        with explained(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
+        self._make()
         discard_drafts(self.folder)
         rewrite(self.records, [record for record in self.read() if record.epoch < epoch])
 
@@ -122,18 +123,39 @@ class Journal:
         self.checkpoint.unlink(missing_ok=True)
         discard_drafts(self.folder)
 
+    @property
+    def halved(self) -> bool:
+        """Whether this pack did not fit in memory, and its halves stand for it."""
+        return self._halved.exists()
+
+    def halve(self) -> None:
+        """Give this pack up for its halves, also when the command is typed again."""
+        self._make()
+        write(self._halved, "")
+        for path in (self.records, self.checkpoint, self.details, self.model):
+            path.unlink(missing_ok=True)
+
+    def forget(self) -> None:
+        """Remove the pack, whose halves are finished."""
+        self._halved.unlink(missing_ok=True)
+        with suppress(OSError):  # something else is in it, such as the lock of a process
+            self.folder.rmdir()
+
     def files(self) -> dict[str, bytes]:
         """What a finished pack consists of, by name, for whoever keeps it elsewhere."""
         return {path.name: path.read_bytes() for path in self._lasting if path.exists()}
 
     def put(self, files: Mapping[str, bytes]) -> None:
         """Keep a pack that was finished elsewhere; it counts once the last of its files is there."""
-        with explained(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
+        self._make()
         for path in self._lasting:
             if path.name in files:
                 write(path, files[path.name])
         self.checkpoint.unlink(missing_ok=True)
+
+    def _make(self) -> None:
+        with explained(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
 
     @property
     def _lasting(self) -> tuple[Path, ...]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +15,9 @@ from labelnoise.data.dataset import Builder, Dataset
 from labelnoise.data.loader import Task, check_every_class
 from labelnoise.data.rows import counted
 from labelnoise.data.split import absent
-from labelnoise.engine.interrupt import Interrupt
+from labelnoise.engine.execution import DEFAULT, Execution
 from labelnoise.engine.phases import phases
+from labelnoise.engine.ranks import interrupt as interruptions
 from labelnoise.methods.base import METHODS, build, hyper_fields
 from labelnoise.methods.select import can_estimate
 from labelnoise.nets.base import resolved
@@ -25,8 +27,10 @@ from labelnoise.results.select import NoisyValidation
 from labelnoise.results.store import Run, Store
 from labelnoise.sweep.headline import headline
 from labelnoise.sweep.plan import comparison, plan_packs, set_by_rate, told
-from labelnoise.sweep.run import Display, Engine, Workplace, failure, prepare, run_pack, specify
+from labelnoise.sweep.room import most_runs
+from labelnoise.sweep.run import Display, Engine, Workplace, failure, prepare, specify
 from labelnoise.sweep.space import trials
+from labelnoise.sweep.together import train_pack
 
 
 class Outcome(NamedTuple):
@@ -42,8 +46,8 @@ def run_job(
     *,
     out: Path | None,
     device: torch.device,
-    executor: str | None,
     display: Display,
+    execution: Execution = DEFAULT,
     engine: Engine | None = None,
     conclude: Callable[[Store], None] = lambda _: None,
 ) -> Outcome:
@@ -56,10 +60,10 @@ def run_job(
     base, noise_rate = _base(job, dataset)
     configs = comparison(base, job.methods, job.seeds, noise_rate)
     facts = _check(configs, make, noise_rate)
-    with Interrupt() as interrupt, Store.open(out or _folder(base), _common(base), facts) as store:
+    with interruptions() as interrupt, Store.open(out or _folder(base), _common(base), facts) as store:
         for sentence in (headline(job, facts), *facts["notes"], *_remarks(job, dataset, noise_rate)):
             display.say(sentence)
-        at = Workplace(store, make, device, executor, display, interrupt, frozenset(store.runs()), engine)
+        at = Workplace(store, make, device, execution, display, interrupt, frozenset(store.runs()), engine)
         if job.search.trials:
             configs = comparison(base, _search(job, base, noise_rate, at), job.seeds, noise_rate)
         store.note_compared([config.identity for config in configs])
@@ -176,7 +180,7 @@ def _best(configs: Sequence[RunConfig], runs: Mapping[str, Run], at: Workplace) 
     scores = {
         config.identity: NoisyValidation().pick(runs[config.identity].records).measures["validation/score"]
         for config in configs
-        if not runs[config.identity].failed
+        if config.identity in runs and not runs[config.identity].failed
     }
     best = max(scores, key=lambda identity: scores[identity], default=configs[0].identity)
     chosen = next(config.method for config in configs if config.identity == best)
@@ -195,13 +199,13 @@ def _run(configs: Sequence[RunConfig], at: Workplace) -> None:
     for config in old:
         if place := done[config.identity].failed:
             at.display.warn(failure(config.method.name, config.seed, place))
-    packs = plan_packs([config for config in configs if config.identity not in done])
-    at.display.expect(len(packs))
-    if at.engine:
-        at.engine(packs, at)
+    if at.engine:  # whose devices have other memory than this one
+        at.engine(plan_packs(configs, done), at)
         return
+    packs = plan_packs(configs, done, partial(most_runs, at=at))
+    at.display.expect(len(packs))
     for pack in packs:
-        run_pack(pack, at)
+        train_pack(pack, at)
 
 
 def _common(base: RunConfig) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Configs into packs: runs of equal structure are trained together."""
+"""Configs into packs: runs of equal structure are trained together, as many as fit."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -50,14 +50,41 @@ def set_by_rate(method: Named) -> list[str]:
     return [name for name in changed if name not in by_hand]
 
 
-def plan_packs(configs: Sequence[RunConfig]) -> list[Pack]:
-    """Packs in the order in which their first runs come."""
+def plan_packs(
+    configs: Sequence[RunConfig],
+    done: Collection[str] = (),
+    most: Callable[[Pack], int] = lambda pack: len(pack.configs),
+) -> list[Pack]:
+    """Packs in the order in which their first runs come, of at most so many runs, without those that are done.
+
+    What is done plays no part in where packs begin: after an interruption the same ones are planned, for a checkpoint
+    goes by the name of its pack.
+    """
     groups: dict[tuple[Method, str], list[tuple[RunConfig, Method]]] = {}
     for config in configs:
         method = build(config.method.name, config.method.settings)
         rest = replace(config, method=Named(config.method.name), seed=0, noise="", transition="")
         groups.setdefault((structure(method), rest.identity), []).append((config, method))
-    return [Pack(tuple(c for c, _ in group), tuple(m for _, m in group)) for group in groups.values()]
+    packs = [Pack(tuple(c for c, _ in group), tuple(m for _, m in group)) for group in groups.values()]
+    wanted = [pack for pack in packs if any(config.identity not in done for config in pack.configs)]
+    pieces = [_without(piece, done) for pack in wanted for piece in cut(pack, most(pack))]
+    return [piece for piece in pieces if piece.configs]
+
+
+def cut(pack: Pack, most: int) -> list[Pack]:
+    """Its runs in their order as packs of this size, the last one perhaps smaller."""
+    starts = range(0, len(pack.configs), most)
+    return [Pack(pack.configs[start : start + most], pack.methods[start : start + most]) for start in starts]
+
+
+def most_that_fit(each: int, room: int, limit: int) -> int:
+    """How many runs that need so many bytes each have room, up to a limit; at least one, for an estimate may err."""
+    return max(1, min(limit, room // each))
+
+
+def _without(pack: Pack, done: Collection[str]) -> Pack:
+    kept = [(c, m) for c, m in zip(pack.configs, pack.methods, strict=True) if c.identity not in done]
+    return Pack(tuple(c for c, _ in kept), tuple(m for _, m in kept))
 
 
 def comparison(base: RunConfig, methods: Sequence[Named], seeds: int, noise_rate: float | None) -> list[RunConfig]:

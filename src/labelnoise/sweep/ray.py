@@ -15,8 +15,9 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,13 +27,16 @@ from filelock import FileLock, Timeout
 
 from labelnoise.data.dataset import Builder
 from labelnoise.data.rows import counted
+from labelnoise.engine.execution import Execution
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.methods.base import METHODS, Method
 from labelnoise.results.store import Journal, Store
-from labelnoise.sweep.plan import Pack
-from labelnoise.sweep.run import Display, Workplace, find_device, run_pack
+from labelnoise.sweep.halving import train_or_halve
+from labelnoise.sweep.plan import Pack, cut, plan_packs
+from labelnoise.sweep.room import most_runs
+from labelnoise.sweep.run import Display, Workplace, find_device
 
 RETRIES = 3  # of a pack whose worker dies
 MARK = ".cluster"  # the file in the output folder by which workers know it
@@ -60,13 +64,13 @@ class Ray:
 
     def __call__(self, packs: Sequence[Pack], at: Workplace) -> None:
         """Train all packs; one that cannot be trained is named, and the others go on."""
-        pieces = [piece for pack in packs for piece in _cut(pack, self.runs_per_task)]
+        pieces = [piece for pack in packs for piece in cut(pack, self.runs_per_task or len(pack.configs))]
         if not pieces:
             return
         with _connected(self.address) as ray, _marked(at.store.folder) as mark, _by_value(ray) as own:
             found = ray.cluster_resources()
             device = self._device(found.get("GPU", 0))
-            order = _Order(str(at.store.folder.absolute()), mark, device, at.executor, own)
+            order = _Order(str(at.store.folder.absolute()), mark, device, at.execution, own, self.packs_per_gpu)
             have = f"{counted(round(found.get('CPU', 0)), 'core')}, {counted(round(found.get('GPU', 0)), 'GPU')}"
             at.display.say(f"Ray: {have}; {counted(len(pieces), 'task')}, on {device}")
             task = ray.remote(_work).options(max_retries=0, **self._needs(device))  # the driver retries, and says so
@@ -87,8 +91,14 @@ class _Order(NamedTuple):
     folder: str  # of the driver's output
     mark: str  # what the file MARK in it holds, if it is the same folder
     device: str
-    executor: str | None
+    execution: Execution
     methods: Mapping[str, type[Method]]  # that are none of the package
+    packs_per_gpu: int = 1
+
+    @property
+    def share(self) -> float:
+        """Of the device, that is for one task; on a CPU there may be one for every core."""
+        return 1 / (self.packs_per_gpu if self.device == "cuda" else os.cpu_count() or 1)
 
 
 class _Began(NamedTuple):
@@ -99,9 +109,9 @@ class _Began(NamedTuple):
 class _Handed(NamedTuple):
     """What a task leaves."""
 
-    files: Mapping[str, bytes]
+    packs: Mapping[str, Mapping[str, bytes]]  # files by pack: the one asked for, or what it was cut into
     notes: Sequence[tuple[str, str]]  # what the pack had to say: the display's method, and a sentence
-    problem: str = ""  # why there are no files
+    problem: str = ""  # why it did not come to its end
 
 
 class _Notes(Display):
@@ -170,15 +180,16 @@ class _Sweep:
         if handed.problem:
             self.fail(pack, handed.problem)
             return
-        journal = self.at.store.journal(pack.name)
+        journals = [self.at.store.journal(name) for name in handed.packs]
         try:
-            journal.put(handed.files)
+            for journal, files in zip(journals, handed.packs.values(), strict=True):
+                journal.put(files)
         except InputError as problem:
             self.fail(pack, str(problem))
             return
-        epochs = max((record.epoch + 1 for record in journal.read()), default=0)
+        epochs = max((record.epoch + 1 for journal in journals for record in journal.read()), default=0)
         left = f"{counted(len(self.running), 'task')} to come" if self.running else "the last one"
-        spent = f"{counted(epochs, 'epoch')} in {journal.facts['seconds']:.1f} s"
+        spent = f"{counted(epochs, 'epoch')} in {sum(journal.facts['seconds'] for journal in journals):.1f} s"
         self.at.display.say(f"{_called(pack)}: {spent}, {left}")
 
     def lose(self, pack: Pack, problem: Exception) -> None:
@@ -220,12 +231,12 @@ def _trained(pack: Pack, build: Builder, order: _Order) -> _Handed:
     notes = _Notes()
     try:
         with _reached(order) as store, Interrupt() as interrupt:
-            journal = store.journal(pack.name)
-            with _alone(journal):
-                if not journal.finished:
-                    device = find_device(order.device)
-                    run_pack(pack, Workplace(store, build, device, order.executor, notes, interrupt))
-            return _Handed(journal.files(), notes.kept)
+            device = find_device(order.device)
+            at = Workplace(store, build, device, order.execution, notes, interrupt, share=order.share)
+            with _alone(store.journal(pack.name)):
+                for piece in plan_packs(pack.configs, store.runs(), partial(most_runs, at=at)):
+                    train_or_halve(piece, at)
+                return _Handed(_files(pack, store), notes.kept)
     except InputError as problem:
         why = f"{problem} (on {platform.node()})"
     except Exception as problem:
@@ -233,6 +244,13 @@ def _trained(pack: Pack, build: Builder, order: _Order) -> _Handed:
         line = f"{Path(place.filename).name}, line {place.lineno}"
         why = f"{type(problem).__name__}: {_last_line(problem)} (in {line}, on {platform.node()})"
     return _Handed({}, notes.kept, why)
+
+
+def _files(pack: Pack, store: Store) -> dict[str, dict[str, bytes]]:
+    # of all packs that hold runs of this one
+    runs = store.runs()
+    journals = dict.fromkeys(runs[config.identity].pack for config in pack.configs if config.identity in runs)
+    return {journal.folder.name: journal.files() for journal in journals}
 
 
 @contextmanager
@@ -260,6 +278,8 @@ def _alone(journal: Journal) -> Iterator[None]:
     except Timeout:
         raise InputError(f"another process is at work in {journal.folder}; wait for it") from None
     lock.unlink(missing_ok=True)
+    with suppress(OSError):  # it is empty where the pack was cut into others
+        journal.folder.rmdir()
 
 
 @contextmanager
@@ -334,12 +354,6 @@ def _ray() -> Any:
     except ImportError:
         raise InputError("the engine ray needs a package more; install it with `pip install labelnoise[ray]`") from None
     return ray
-
-
-def _cut(pack: Pack, most: int) -> list[Pack]:
-    size = most or len(pack.configs)
-    starts = range(0, len(pack.configs), size)
-    return [Pack(pack.configs[start : start + size], pack.methods[start : start + size]) for start in starts]
 
 
 def _temporary() -> TemporaryDirectory[str]:

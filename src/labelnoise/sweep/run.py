@@ -2,9 +2,10 @@
 
 import platform
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,20 @@ import torch
 
 import labelnoise
 from labelnoise import nets
-from labelnoise.config import RunConfig
+from labelnoise.config import RunConfig, Train
 from labelnoise.data.dataset import Builder
-from labelnoise.data.loader import Task
+from labelnoise.data.loader import Loader, Task
 from labelnoise.data.split import split
-from labelnoise.data.stream import make_loader
-from labelnoise.engine import checkpoint
+from labelnoise.data.stream import Share, make_loader
+from labelnoise.engine import checkpoint, ranks
 from labelnoise.engine.checkpoint import Checkpointer
+from labelnoise.engine.choosing import choose, threads_that_pay
+from labelnoise.engine.compiling import Compiler
+from labelnoise.engine.distributed import distributed
 from labelnoise.engine.evaluate import details
 from labelnoise.engine.examine import examined
-from labelnoise.engine.executors import EXECUTORS, Executor, choose, is_small
+from labelnoise.engine.execution import Execution
+from labelnoise.engine.executors import EXECUTORS, Executor
 from labelnoise.engine.features import line, projection
 from labelnoise.engine.instance import shown
 from labelnoise.engine.interrupt import Interrupt
@@ -29,6 +34,7 @@ from labelnoise.engine.loop import Training
 from labelnoise.engine.observer import EpochResult
 from labelnoise.engine.plane import plane
 from labelnoise.errors import InputError
+from labelnoise.methods.base import Method
 from labelnoise.noise.corrupt import corrupt
 from labelnoise.results.model import Member, save_model
 from labelnoise.results.record import Record
@@ -36,6 +42,8 @@ from labelnoise.results.store import Journal, Store
 from labelnoise.sweep.plan import Pack
 from labelnoise.threads import threads
 from labelnoise.types import DataSpec
+
+DISTRIBUTED = "distributed"  # the executor of several processes, and of pieces
 
 
 class Display:
@@ -56,6 +64,9 @@ class Display:
     def end(self, epochs: int) -> None:
         """The pack is done after so many epochs."""
 
+    def give_up(self, instead: int) -> None:
+        """The pack is left as it is; so many others take its place, and come next."""
+
     def say(self, sentence: str) -> None:
         """One line for the person who waits."""
 
@@ -70,11 +81,12 @@ class Workplace:
     store: Store
     build: Builder
     device: torch.device
-    executor: str | None  # None: the one that is likely faster
+    execution: Execution
     display: Display
     interrupt: Interrupt
     before: Collection[str] = ()  # identities of runs that were finished when the job began
     engine: "Engine | None" = None  # None: packs one after the other, in this process
+    share: float = 1.0  # of the device, the rest of which others use
 
 
 Engine = Callable[[Sequence[Pack], Workplace], None]  # trains packs, each of them into the store
@@ -135,6 +147,19 @@ class _Writer:
             self.display.warn(failure(configs[r].method.name, configs[r].seed, (result.epoch, step)))
 
 
+def make_runner(
+    name: str, methods: Sequence[Method], spec: DataSpec, loader: Loader, *, train: Train, execution: Execution
+) -> Executor:
+    """The executor of this name, compiled where that pays."""
+    like = torch.zeros((), device=loader.device)
+    if name == DISTRIBUTED:
+        return distributed(methods, spec, loader.seeds, like, execution, train=train)
+    runner = EXECUTORS[name](methods, spec, loader.seeds, like, execution)
+    if execution.compiles(loader.device, train.epochs * loader.steps(train.batch)):
+        runner.compile(Compiler())
+    return runner
+
+
 def run_pack(pack: Pack, at: Workplace) -> None:
     """Train a pack to its end, taking up a checkpoint where there is one."""
     config, journal = pack.configs[0], at.store.journal(pack.name)
@@ -142,23 +167,38 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     spec = specify(config, tasks[0])
     if spec.samples < config.train.batch:
         at.display.say(f"batches of {config.train.batch} shrink to the {spec.samples} training samples there are")
-    loader = make_loader(tasks, config.train, at.device)
+    share = Share(ranks.count(), ranks.own_rows, ranks.gathered) if ranks.count() > 1 else None
+    loader = make_loader(tasks, config.train, at.device, share)
     net, batch = spec.net(spec.classes), config.train.batch
-    name = at.executor or choose(net, len(pack.configs), batch, at.device)
-    runner: Executor = EXECUTORS[name](pack.methods, spec, loader.seeds, torch.zeros((), device=at.device))
-    writer, checkpointer = _Writer(pack, journal, at.display), Checkpointer(journal.checkpoint)
+    name = _executor(config, at) or choose(pack.methods[0], spec, len(pack.configs), at.device)
+    runner = make_runner(name, pack.methods, spec, loader, train=config.train, execution=at.execution)
+    writer = _Writer(pack, journal, at.display)
+    checkpointer = Checkpointer(journal.checkpoint, warn=at.display.warn)
+    if ranks.rank():
+        checkpointer.every_seconds = inf  # the first process writes
     training = Training(
         runner, loader, spec, config.train, observer=writer, checkpointer=checkpointer, interrupt=at.interrupt
     )
     training.resume()
     at.display.begin(config.method.name, len(tasks), config.train.epochs, training.position.epoch)
     journal.begin(training.position.epoch)
-    with threads(1 if is_small(net, batch) else torch.get_num_threads()):
+    with threads(threads_that_pay(net, batch * runner.runs_per_call)), at.execution.settings(at.device):
         training.run()
         _close(pack, journal, training, tasks)
-    place = {"executor": name, "device": _name(at.device), "versions": versions()}
+    place = {"executor": name, "device": _name(at.device), "execution": asdict(at.execution), "versions": versions()}
     journal.finish({"runs": _runs(pack, training, tasks), "seconds": training.seconds, **place, "finished": _now()})
     at.display.end(max((record.epoch + 1 for record in journal.read()), default=0))
+
+
+def _executor(config: RunConfig, at: Workplace) -> str | None:
+    # what is asked for; rows that processes share, or that are learnt from in pieces, need one of their own
+    if ranks.count() == config.train.accumulate == 1:
+        return at.execution.executor
+    if at.execution.executor == "packed":
+        raise InputError(
+            "runs that are packed can neither be shared by processes nor have train.accumulate; leave --executor out"
+        )
+    return DISTRIBUTED
 
 
 def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) -> None:

@@ -1,0 +1,64 @@
+"""A pack that does not fit in memory is trained in halves; a run that does not fit alone is left out, and named."""
+
+import gc
+
+import torch
+
+from labelnoise.engine.memory import is_shortage
+from labelnoise.sweep.plan import Pack, cut
+from labelnoise.sweep.room import memory, need
+from labelnoise.sweep.run import Workplace, run_pack
+
+
+def train_or_halve(pack: Pack, at: Workplace) -> None:
+    """Train a pack to its end, as a whole or in halves, whichever memory allows."""
+    journal = at.store.journal(pack.name)
+    if not journal.halved and _trained(pack, at):
+        return
+    if len(pack.configs) == 1:
+        at.display.give_up(0)
+        at.display.warn(_too_large(pack, at))
+        return
+    halves = cut(pack, -(-len(pack.configs) // 2))
+    at.display.give_up(len(halves))
+    if not journal.halved:
+        journal.halve()
+        sizes = " and ".join(str(len(half.configs)) for half in halves)
+        name = f"{pack.configs[0].method.name} × {len(pack.configs)}"
+        at.display.warn(f"{name} did not fit in memory: halved to {sizes} runs")
+    for half in halves:
+        if not at.store.journal(half.name).finished:
+            train_or_halve(half, at)
+    if {config.identity for config in pack.configs} <= at.store.runs().keys():
+        journal.forget()
+
+
+def _trained(pack: Pack, at: Workplace) -> bool:
+    # False where memory is short; the error, whose traceback holds all that was in it, is gone before it is freed
+    try:
+        run_pack(pack, at)
+    except (RuntimeError, MemoryError) as problem:
+        if not is_shortage(problem):
+            raise
+    else:
+        return True
+    gc.collect()
+    if at.device.type == "cuda":
+        torch.cuda.empty_cache()
+    return at.store.journal(pack.name).finished  # it may have been short after that
+
+
+def _too_large(pack: Pack, at: Workplace) -> str:
+    (config,), place = pack.configs, "the CPU" if at.device.type == "cpu" else str(at.device)
+    try:
+        guess = f"about {_size(need(pack, at).total)} for itself"
+    except (RuntimeError, MemoryError):
+        guess = "more than there is"
+    return (
+        f"{config.method.name}, seed {config.seed}: it does not fit in memory, for it needs {guess}, and {place} has "
+        f"{_size(memory(at.device))} for all; this run is missing: use a smaller train.batch, or another --device"
+    )
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:.1f} GiB" if count >= 2**30 / 10 else f"{count / 2**20:.1f} MiB"

@@ -1,0 +1,86 @@
+import pytest
+import torch
+from torch import nn
+
+from labelnoise import nets
+from labelnoise.engine.execution import WORTH_COMPILING, Execution
+from labelnoise.errors import InputError
+
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+
+
+def lowered(net, precision, device=CUDA):
+    found = nets.build(net, (1, 28, 28), 10)
+    Execution(precision=precision).lower(nn.ModuleDict({"net": found}), device)
+    return found.precision
+
+
+@pytest.mark.parametrize(
+    ("net", "precision", "expected"),
+    [
+        ("wrn_28_2", "auto", torch.bfloat16),
+        ("lenet5", "auto", None),
+        ("wrn_28_2", "float32", None),
+        ("lenet5", "bfloat16", torch.bfloat16),
+    ],
+)
+def test_features_are_in_bfloat16_where_it_is_safe_or_asked_for(net, precision, expected):
+    assert lowered(net, precision) == expected
+
+
+@pytest.mark.parametrize("precision", ["auto", "bfloat16"])
+def test_a_cpu_computes_in_the_precision_of_the_weights(precision):
+    assert lowered("wrn_28_2", precision, CPU) is None
+
+
+def test_an_unknown_precision_is_refused():
+    with pytest.raises(InputError, match="unknown precision 'bfloat'; did you mean 'bfloat16'"):
+        Execution(precision="bfloat")
+
+
+@pytest.mark.parametrize(
+    ("execution", "device", "steps", "expected"),
+    [
+        (Execution(), CUDA, WORTH_COMPILING, True),
+        (Execution(), CUDA, WORTH_COMPILING - 1, False),
+        (Execution(), CPU, WORTH_COMPILING, False),
+        (Execution(eager=True), CUDA, WORTH_COMPILING, False),
+    ],
+)
+def test_long_trainings_on_a_gpu_are_compiled(monkeypatch, execution, device, steps, expected):
+    monkeypatch.setattr("labelnoise.engine.execution.has_triton", lambda: True)
+    assert execution.compiles(device, steps) is expected
+
+
+def test_without_a_compiler_nothing_is_compiled(monkeypatch):
+    monkeypatch.setattr("labelnoise.engine.execution.has_triton", lambda: False)
+    assert not Execution().compiles(CUDA, WORTH_COMPILING)
+
+
+def settings():
+    cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    return cuda.allow_tf32, cudnn.allow_tf32, cudnn.benchmark, torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize(
+    ("execution", "expected"),
+    [
+        (Execution(), (True, True, True, False)),
+        (Execution(precision="float32"), (False, False, True, False)),
+        (Execution(deterministic=True), (True, True, False, True)),
+    ],
+)
+def test_torch_is_set_for_a_training_and_left_as_it_was(monkeypatch, execution, expected):
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    before = settings()
+    with execution.settings(CUDA):
+        assert settings() == expected
+    assert settings() == before
+
+
+def test_torch_is_left_as_it_was_after_a_failure(monkeypatch):
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    before = settings()
+    with pytest.raises(RuntimeError), Execution(deterministic=True).settings(CUDA):
+        raise RuntimeError
+    assert settings() == before

@@ -1,0 +1,18 @@
+import pytest
+import torch
+
+from labelnoise.errors import InputError
+from labelnoise.speed import start
+from labelnoise.speed.cases import Bench
+
+
+def test_the_first_step_is_timed_from_the_start_of_a_process_twice(monkeypatch, tmp_path):
+    monkeypatch.setenv("LABELNOISE_DATA", str(tmp_path))
+    first, again = start.measure(Bench(torch.device("cpu"), 0.0, rows=1000))
+    assert min(first.value, again.value) > 0
+    assert (first.key, again.key) == ("", "again")
+
+
+def test_a_process_that_fails_is_told_with_what_it_said():
+    with pytest.raises(InputError, match=r"first step has failed: .*no_such_device"):
+        list(start.measure(Bench(type("Device", (), {"__str__": lambda self: "no_such_device", "type": "cpu"})(), 0.0)))
