@@ -3,6 +3,7 @@ import torch
 from torch._dynamo.utils import counters
 
 from labelnoise.engine.compiling import Compiler
+from labelnoise.engine.memory import is_shortage
 from labelnoise.methods import build
 from labelnoise.testing import TRAIN, training, varied
 
@@ -19,13 +20,10 @@ METHODS = [
 ]
 
 
-def trained(name, executor, compiled):
-    torch._dynamo.reset()
+def trained(name, executor, compiled, backend="aot_eager"):
     found = training(varied(build(name, {})), executor=executor, train=TRAIN)
     if compiled:
-        compiler = Compiler("aot_eager")
-        for lane in found.executor.lanes:
-            lane.compiled = compiler
+        found.executor.compile(Compiler(backend))
     found.run()
     return found.executor.state()
 
@@ -42,3 +40,26 @@ def test_runs_that_differ_in_numbers_alone_are_compiled_once():
     counters.clear()
     trained("gce", "streams", compiled=True)
     assert counters["stats"]["unique_graphs"] == 1
+
+
+def broken(graph, inputs):
+    raise RuntimeError("no compiler is found")
+
+
+def short(graph, inputs):
+    raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+
+@pytest.mark.parametrize("executor", ["streams", "packed"])
+def test_what_cannot_be_compiled_is_called_as_it_is(executor):
+    plain = trained("gce", executor, compiled=False)
+    with pytest.warns(UserWarning, match="gce is not compiled, for torch cannot: .*broken"):
+        found = trained("gce", executor, compiled=True, backend=broken)
+    for key, value in plain.items():
+        torch.testing.assert_close(found[key], value, rtol=1e-9, atol=1e-10)
+
+
+def test_a_compiler_that_is_short_of_memory_says_so():
+    with pytest.raises(Exception, match="out of memory") as caught:
+        trained("gce", "packed", compiled=True, backend=short)
+    assert is_shortage(caught.value)

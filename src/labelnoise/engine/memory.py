@@ -24,7 +24,13 @@ from labelnoise.types import Batch, DataSpec, Snapshot
 
 FEW = 2  # rows that are tried, and then twice as many
 MOST = 2**24  # numbers in the predictions from which estimates are made
-SHORTAGES = ("can't allocate memory", "Cannot allocate memory", "CUDA error: out of memory", "STATUS_ALLOC_FAILED")
+SHORTAGES = (
+    "can't allocate memory",
+    "Cannot allocate memory",
+    "CUDA out of memory",
+    "CUDA error: out of memory",
+    "STATUS_ALLOC_FAILED",
+)
 
 
 class Need(NamedTuple):
