@@ -3,8 +3,8 @@
     python benchmarks/exactness.py [--data mnist] [--net lenet5] [--methods ce,gce] [--seeds 5] [--epochs 30] [--twice]
 
 For each method test accuracy after the last epoch and of the selected one, both ways, and whether they differ
-significantly (pooled two-sided t-test at 5 %). With `--twice` the fast way is run deterministically, two times, and every
-record compared. On a CPU both ways are the same.
+significantly (pooled two-sided t-test at 5 %). With `--twice` the fast way is run deterministically, two times, and
+every record compared. On a CPU both ways are the same.
 """
 
 from pathlib import Path
