@@ -1,10 +1,11 @@
 """Whether fast execution bends results: the same comparison eagerly in float32 and as fast as the device can.
 
-    python benchmarks/exactness.py [--data mnist] [--net lenet5] [--methods ce,gce] [--seeds 5] [--epochs 30] [--twice]
+    python benchmarks/exactness.py [--data mnist] [--net lenet5] [--methods ce,gce] [--seeds 5] [--epochs 30]
+                                   [--batch 64] [--compiled] [--twice]
 
 For each method test accuracy after the last epoch and of the selected one, both ways, and whether they differ
 significantly (pooled two-sided t-test at 5 %). With `--twice` the fast way is run deterministically, two times, and
-every record compared. On a CPU both ways are the same.
+every record compared; `--compiled` compiles however short the training is. On a CPU both ways are the same.
 """
 
 from pathlib import Path
@@ -15,6 +16,7 @@ import click
 
 from labelnoise import Execution, compare_methods
 from labelnoise.comparing import Comparison
+from labelnoise.engine import execution as executing
 from labelnoise.report.summary import significant
 
 METHODS = "ce,gce,forward,logistic_normal,co_teaching"
@@ -38,10 +40,17 @@ def records(done: Comparison) -> list[dict[str, float]]:
 @click.option("--methods", default=METHODS)
 @click.option("--seeds", default=5)
 @click.option("--epochs", default=30)
+@click.option("--batch", default=64)
+@click.option("--compiled", is_flag=True, help="Compile however short the training is.")
 @click.option("--twice", is_flag=True, help="Run the fast way deterministically, two times.")
-def main(*, data: str, noise: str, net: str, methods: str, seeds: int, epochs: int, twice: bool) -> None:
+def main(
+    *, data: str, noise: str, net: str, methods: str, seeds: int, epochs: int, batch: int, compiled: bool, twice: bool
+) -> None:
     """Print one line for each method."""
-    settings = {"methods": methods, "noise": noise, "seeds": seeds, "net": {"name": net}, "train": {"epochs": epochs}}
+    train = {"epochs": epochs, "batch": batch}
+    settings = {"methods": methods, "noise": noise, "seeds": seeds, "net": {"name": net}, "train": train}
+    if compiled:
+        executing.WORTH_COMPILING = 1
 
     def trained(name: str, execution: Execution) -> Comparison:
         done = compare_methods(data, settings=settings, out=Path(folder) / name, execution=execution)
