@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch._dynamo.utils import counters
 
-from labelnoise.engine.compiling import Compiler
+from labelnoise.engine.compiling import PACKED, Compiler
 from labelnoise.engine.memory import is_shortage
 from labelnoise.methods import build
 from labelnoise.testing import TRAIN, training, varied
@@ -63,3 +63,7 @@ def test_a_compiler_that_is_short_of_memory_says_so():
     with pytest.raises(Exception, match="out of memory") as caught:
         trained("gce", "packed", compiled=True, backend=short)
     assert is_shortage(caught.value)
+
+
+def test_the_compiler_knows_what_is_asked_of_it_for_packs():
+    assert set(PACKED) <= set(torch._inductor.list_options())

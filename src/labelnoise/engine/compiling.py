@@ -17,6 +17,14 @@ from labelnoise.engine.step import Given, Step, Tensors, Time, objective
 from labelnoise.methods.base import Method, structure
 from labelnoise.types import Terms
 
+# For packed runs: intermediate results without gaps, which the next product of matrices would have to close; pieces put
+# together by one kernel; and what is pooled, since it is read several times, computed once.
+PACKED: dict[str, str | int | bool | Callable[..., Any]] = {
+    "comprehensive_padding": False,
+    "force_pointwise_cat": True,
+    "realize_reads_threshold": 3,
+}
+
 
 class Compiler:
     """Compiles the objectives of a stage at their first call; lanes that share one share what it has compiled.
@@ -36,7 +44,8 @@ class Compiler:
         if key in self.functions:
             return self.functions[key](*inputs)
         plain = _for_all_runs(lane, update)
-        self.functions[key] = torch.compile(plain, dynamic=False, backend=self.backend)
+        options = PACKED if lane.runs is not None and self.backend == "inductor" else None
+        self.functions[key] = torch.compile(plain, dynamic=False, backend=self.backend, options=options)
         try:
             return self.functions[key](*inputs)
         except TorchDynamoException as problem:

@@ -1,9 +1,9 @@
 """Convolutions of packed runs as products of matrices.
 
 Mapped over runs a convolution has a group for each run, and libraries are slow at going back through many small groups.
-A row of the output depends on as many rows of the input as the kernel is high. These, put side by side, are multiplied
-by a matrix that holds the kernel once for every place along the row, and zeros besides: more numbers to multiply, but
-of a kind that devices are made for.
+Here a row of the output is made of the rows of the input that it depends on, as many as the kernel is high, side by
+side. They are multiplied by a matrix that holds the kernel once for every place along the row, and zeros besides: more
+numbers to multiply, but in the one way that GPUs are fastest at.
 """
 
 import torch
@@ -18,26 +18,29 @@ class ByRows(nn.Module):
 
     def __init__(self, layer: nn.Conv2d) -> None:
         super().__init__()
-        self.weight, self.bias = layer.weight, layer.bias
-        self.stride, self.padding = layer.stride, layer.padding
+        assert not isinstance(layer.padding, str)
+        self.weight, self.bias, self.stride, self.padding = layer.weight, layer.bias, layer.stride, layer.padding
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, O, H', W') from (B, C, H, W)."""
-        (down, along), (above, beside) = self.stride, self.padding
         outputs, channels, high, wide = self.weight.shape
         width = x.shape[3]
-        across = (width + 2 * beside - wide) // along + 1  # W'
-        if self.weight.numel() // wide * width * across > MOST:
+        across = (width + 2 * self.padding[1] - wide) // self.stride[1] + 1  # W'
+        if channels * high * width * outputs * across > MOST:
             return F.conv2d(x, self.weight, self.bias, self.stride, self.padding)
-        x = F.pad(x, (0, 0, above, above))
-        last = x.shape[2] - high + 1
-        windows = (x[:, :, top : last + top : down].transpose(1, 2) for top in range(high))  # (B, H', C, W) each
-        rows = torch.stack(list(windows), dim=3)  # as it is multiplied: it is kept for the way back, not made anew
-        places = _places(width, across, wide, along, beside, x.device)
-        matrix = (self.weight[..., None, None] * places).sum(3).permute(1, 2, 3, 0, 4)  # (C, h, W, O, W')
-        found = rows.flatten(2).flatten(0, 1) @ matrix.reshape(channels * high * width, outputs * across)
-        found = found.unflatten(1, (outputs, across)).unflatten(0, (len(x), -1)).transpose(1, 2)
+        rows = _windows(F.pad(x, (0, 0, self.padding[0], self.padding[0])), high, self.stride[0]).flatten(2)
+        found = rows.flatten(0, 1) @ self._matrix(width, across)
+        found = found.reshape(*rows.shape[:2], outputs, across).transpose(1, 2)
         return found if self.bias is None else found + self.bias[:, None, None]
+
+    def _matrix(self, width: int, across: int) -> Tensor:
+        kernel, source, target = (
+            torch.arange(size, device=self.weight.device) for size in (self.weight.shape[3], width, across)
+        )
+        # (w, W, W'): whether column W of the input meets column w of the kernel for column W' of the output
+        met = kernel[:, None, None] == source[:, None] - self.stride[1] * target + self.padding[1]
+        placed = (self.weight[..., None, None] * met).sum(3)  # (O, C, h, W, W')
+        return placed.permute(1, 2, 3, 0, 4).flatten(3).flatten(0, 2)
 
 
 def by_rows(module: nn.Module) -> None:
@@ -53,7 +56,10 @@ def _is_plain(layer: nn.Conv2d) -> bool:
     return usual and not isinstance(layer.padding, str)
 
 
-def _places(width: int, across: int, wide: int, along: int, beside: int, device: torch.device) -> Tensor:
-    # (w, W, W'): whether column W of the input meets column w of the kernel for column W' of the output
-    kernel, source, target = (torch.arange(size, device=device) for size in (wide, width, across))
-    return kernel[:, None, None] == source[:, None] - along * target + beside
+def _windows(x: Tensor, high: int, down: int) -> Tensor:
+    # (B, H', C, h, W): what each row of the output depends on
+    if not torch.compiler.is_compiling():
+        return x.unfold(2, high, down).permute(0, 2, 1, 4, 3)
+    # The compiler makes of `unfold`, on the way back, additions in no certain order; of slices it makes one sum.
+    last = x.shape[2] - high + 1
+    return torch.stack([x[:, :, top : last + top : down].transpose(1, 2) for top in range(high)], dim=3)
