@@ -1,0 +1,73 @@
+"""What a step's time goes to: the kernels of a case of `labelnoise speed`, by torch's profiler.
+
+    python benchmarks/kernels.py [--net lenet5] [--method ce] [--runs 45] [--executor packed] [--top 12]
+
+Prints, of one step with all runs, the time by the clock, that of all kernels and those that take the most, with their
+share and how often they are called. Kernels of several runs overlap, so they may add up to more than the clock says.
+"""
+
+import time
+
+import click
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from labelnoise.config import Named
+from labelnoise.speed.blocks import Blocks, EnoughError, wait_for
+from labelnoise.speed.cases import CASES, Bench
+from labelnoise.speed.running import chosen, ready, run
+
+WARM, STEPS = 30, 20
+
+
+class Profiled(Blocks):
+    """An observer that lets steps warm up, times some, profiles as many, and leaves."""
+
+    def __init__(self, device: torch.device) -> None:
+        super().__init__(device, 0.0)
+        kind = ProfilerActivity.CUDA if device.type == "cuda" else ProfilerActivity.CPU
+        self.profile, self.steps, self.began, self.seconds = profile(activities=[kind]), 0, 0.0, 0.0
+
+    def stepped(self, epoch: int, step: int, steps: int) -> None:
+        """Begin, go on or leave."""
+        self.steps += 1
+        if self.steps in {WARM, WARM + STEPS, WARM + 2 * STEPS}:
+            wait_for(self.device)
+        if self.steps == WARM:
+            self.began = time.perf_counter()
+        elif self.steps == WARM + STEPS:
+            self.seconds = (time.perf_counter() - self.began) / STEPS
+            self.profile.start()
+        elif self.steps == WARM + 2 * STEPS:
+            self.profile.stop()
+            raise EnoughError
+
+
+@click.command()
+@click.option("--net", default="lenet5", type=click.Choice(list(CASES)))
+@click.option("--method", default="ce")
+@click.option("--runs", default=0, help="0: as many as `labelnoise speed` has.")
+@click.option("--executor", default="", help="By default the one that is chosen.")
+@click.option("--top", default=12)
+@click.option("--device", default="auto")
+def main(*, net: str, method: str, runs: int, executor: str, top: int, device: str) -> None:
+    """Print one line for each kernel."""
+    bench, named = Bench.on(device), Named(method)
+    case = bench.fitted(CASES[net])
+    runs = runs or case.runs
+    executor = executor or chosen(case, named, runs, bench)
+    watch = Profiled(bench.device)
+    run(ready(case.config(named), runs, executor, bench.images(case), device=bench.device, watch=watch))
+    on_gpu = bench.device.type == "cuda"
+    kernels = watch.profile.key_averages()
+    taken = {each.key: each.self_device_time_total if on_gpu else each.self_cpu_time_total for each in kernels}
+    total = sum(taken.values())
+    print(f"{net}, {method}, {executor}, {runs} runs, batches of {case.batch}")
+    print(f"{1e3 * watch.seconds:.2f} ms by the clock, {total / STEPS / 1e3:.2f} ms of kernels in one step")
+    for each in sorted(kernels, key=lambda each: taken[each.key], reverse=True)[:top]:
+        share = f"{100 * taken[each.key] / total:4.1f} %  {taken[each.key] / STEPS:8.1f} us"
+        print(f"{share}  {each.count / STEPS:6.1f} calls  {each.key[:90]}")
+
+
+if __name__ == "__main__":
+    main()
