@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from labelnoise.config import Optimiser
+from labelnoise.engine.draws import brought, source
 from labelnoise.engine.execution import DEFAULT, Execution
 from labelnoise.engine.optim import Updater
 from labelnoise.engine.step import Clock, Feed, Given, Step, Tensors, Time, chosen, follow, objective, owner, prediction
@@ -80,6 +81,7 @@ class Lane(ABC):
         settings, updates = self.stage.optimiser or optimiser, self.current[0].updates
         if len(set(updates)) < len(updates):
             raise ValueError(f"each network is updated once a step, but `updates` is {updates}")
+        self._source = source(self.current[0], self.spec, self.stage.batch or self.spec.batch or 1, self.like.device)
         self.updaters = {name: self._updater((name,) if name else self.trains, settings) for name in updates}
         values = {name: [getattr(method, name) for method in self.current] for name in hyper_fields(self.current[0])}
         numbers = {name: torch.tensor(each, dtype=torch.float64) for name, each in values.items()}
@@ -229,12 +231,16 @@ class Lane(ABC):
 
     def draws(self, size: int, *key: int | str) -> Tensors:
         """The methods' random numbers for a batch of so many rows, found by this key."""
-        streams = [Rng(seed, *key, device=self.like.device, dtype=self.like.dtype) for seed in self.seeds]
+        if self._source is None:
+            return {}
+        streams = [Rng(seed, *key, device=self._source, dtype=self.like.dtype) for seed in self.seeds]
         draws = [method.draws(self.spec, size, rng) for method, rng in zip(self.current, streams, strict=True)]
-        return {name: self.stacked([draw[name] for draw in draws]) for name in draws[0]}
+        stacked = {name: self.stacked([draw[name] for draw in draws]) for name in draws[0]}
+        return {name: brought(each, self.like.device) for name, each in stacked.items()}
 
     def _mask_seeds(self, clock: Clock) -> Tensor:
         if not self._masks:
             return self._no_masks
-        streams = [Rng(seed, "dropout", clock.epoch, clock.step, device=self.like.device) for seed in self.seeds]
-        return self.stacked([rng.integers(2**32, len(self._masks)) for rng in streams])
+        streams = [Rng(seed, "dropout", clock.epoch, clock.step) for seed in self.seeds]
+        drawn = self.stacked([rng.integers(2**32, len(self._masks)) for rng in streams])
+        return brought(drawn, self.like.device)
