@@ -37,9 +37,36 @@ def test_compiled_training_equals_plain_training(name, executor):
 
 
 def test_runs_that_differ_in_numbers_alone_are_compiled_once():
-    counters.clear()
-    trained("gce", "streams", compiled=True)
-    assert counters["stats"]["unique_graphs"] == 1
+    graphs = []
+    for seeds in ([0], [0, 1, 2]):
+        counters.clear()
+        found = training([build("gce", {"q": 0.5 + 0.1 * seed}) for seed in seeds], train=TRAIN, seeds=seeds)
+        found.executor.compile(Compiler("aot_eager"))
+        found.run()
+        graphs.append(counters["stats"]["unique_graphs"])
+    assert graphs[0] == graphs[1]
+
+
+def test_every_objective_and_prediction_of_every_stage_is_compiled(caplog):
+    found = training([build("t_revision", {})], train=TRAIN, seeds=[0])
+    compiler = Compiler("aot_eager")
+    found.executor.compile(compiler)
+    found.run()
+    assert len(compiler.functions) == 8  # of three stages the objective, predictions, and of two those of given labels
+    assert "recompile_limit" not in caplog.text  # beyond which torch would compile no more
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_compiled_predictions_are_the_plain_ones(noisy):
+    plain, compiled = (training([build("forward", {})], train=TRAIN, seeds=[0]) for _ in range(2))
+    compiler = Compiler("aot_eager")
+    compiled.executor.compile(compiler)
+    x = torch.rand(1, 7, *plain.spec.shape, dtype=torch.float64)
+    for each in (plain, compiled):
+        each.begin(each.phases[0])
+    expected, found = (each.executor.log_probs(x, noisy=noisy) for each in (plain, compiled))
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    assert [what for _, what in compiler.functions] == [f"prediction {noisy}"]
 
 
 def broken(graph, inputs):

@@ -1,4 +1,4 @@
-"""Objectives compiled once for all runs that differ in numbers alone: weights, labels, draws, hyper-parameters."""
+"""Work of lanes compiled once for all runs that differ in numbers alone: weights, labels, draws, hyper-parameters."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -8,14 +8,15 @@ from typing import Any
 from warnings import warn
 
 import torch
+from torch import Tensor
 from torch._dynamo.exc import TorchDynamoException
 from torch.func import functional_call, vmap
 
 from labelnoise.engine.lane import Lane
 from labelnoise.engine.memory import is_shortage
-from labelnoise.engine.step import Given, Step, Tensors, Time, objective
+from labelnoise.engine.step import Given, Tensors, Time, objective, prediction
 from labelnoise.methods.base import Method, structure
-from labelnoise.types import Terms
+from labelnoise.types import Nets, Terms
 
 # For packed runs: intermediate results without gaps, which the next product of matrices would have to close; pieces put
 # together by one kernel; and what is pooled, since it is read several times, computed once.
@@ -25,25 +26,45 @@ PACKED: dict[str, str | int | bool | Callable[..., Any]] = {
     "realize_reads_threshold": 3,
 }
 
+MOST = 100  # functions of one compiler: torch takes them for versions of a single one, of which it would keep but a few
+
 
 class Compiler:
-    """Compiles the objectives of a stage at their first call; lanes that share one share what it has compiled.
+    """Compiles objectives and predictions of a stage at their first call; lanes share what their compiler has compiled.
 
     What cannot be compiled is called as it is.
     """
 
     def __init__(self, backend: str | Callable[..., Any] = "inductor") -> None:
-        torch._dynamo.reset()  # it keeps a few versions of one function, and all objectives are one to it
+        torch._dynamo.reset()  # of what others have compiled
         self.backend = backend
-        self.functions: dict[tuple[Method, str], Callable[..., Terms]] = {}
+        self.functions: dict[tuple[Method, str], Callable[..., Any]] = {}
 
     def __call__(self, lane: Lane, given: Given, time: Time, update: str) -> Terms:
         """A lane's objective."""
-        key = (structure(lane.stage.method), update)
-        inputs = (lane.params, lane.buffers, lane.hypers, given, time)
+
+        def told(method: Method, nets: Nets, given: Given, time: Time) -> Terms:
+            return objective(method, nets, given, time=time, update=update)
+
+        found: Terms = self._called(lane, f"objective {update}", told, (given, time))
+        return found
+
+    def predict(self, lane: Lane, x: Tensor, draws: Tensors, *, noisy: bool) -> Tensor:
+        """A lane's prediction."""
+        told = partial(prediction, noisy=noisy)
+        found: Tensor = self._called(lane, f"prediction {noisy}", told, (x, draws, lane.aux))
+        return found
+
+    def _called(self, lane: Lane, what: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        with torch._dynamo.config.patch(recompile_limit=MOST):
+            return self._compiled(lane, what, function, args)
+
+    def _compiled(self, lane: Lane, what: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        key = (structure(lane.stage.method), what)
+        inputs = (lane.params, lane.buffers, lane.hypers, *args)
         if key in self.functions:
             return self.functions[key](*inputs)
-        plain = _for_all_runs(lane, update)
+        plain = _for_all_runs(lane, function)
         options = PACKED if lane.runs is not None and self.backend == "inductor" else None
         self.functions[key] = torch.compile(plain, dynamic=False, backend=self.backend, options=options)
         try:
@@ -57,17 +78,13 @@ class Compiler:
         return plain(*inputs)
 
 
-def _for_all_runs(lane: Lane, update: str) -> Callable[..., Terms]:
-    module = deepcopy(lane.module).to("meta")  # a shell: weights come as arguments
-    module.train_only(lane.trains)
-    of_run = _objective(module, lane.current[0], update)
+def _for_all_runs(lane: Lane, function: Callable[..., Any]) -> Callable[..., Any]:
+    # `function(method, nets, *args)` of weights, buffers, hyper-parameters and args; of a pack time alone is shared
+    module = deepcopy(lane.module).to("meta")  # a shell in the lane's mode: weights come as arguments
+    method = lane.current[0]
+
+    def of_run(params: Tensors, buffers: Tensors, hypers: Tensors, *args: Any) -> Any:
+        told = partial(function, replace(method, **hypers))
+        return functional_call(module, (params, buffers), (told, *args))
+
     return of_run if lane.runs is None else vmap(of_run, in_dims=(0, 0, 0, 0, None))
-
-
-def _objective(module: Step, method: Method, update: str) -> Callable[..., Terms]:
-    def of_run(params: Tensors, buffers: Tensors, hypers: Tensors, given: Given, time: Time) -> Terms:
-        told = partial(objective, replace(method, **hypers), time=time, update=update)
-        result: Terms = functional_call(module, (params, buffers), (told, given))
-        return result
-
-    return of_run

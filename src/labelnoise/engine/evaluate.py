@@ -13,7 +13,7 @@ from labelnoise.metrics import margin_counts, matrix_error, pair_counts, shares
 from labelnoise.metrics.margins import margins
 
 ROWS = 256  # at once, at most; bounds the memory of methods that sample
-ON_GPU = 8  # times as many, for there a call costs more than its rows
+ON_GPU = 4  # times as many, for there a call costs more than its rows
 NUMBERS = {"cpu": 2**20, "cuda": 2**26}  # of inputs at once, over all runs: a signal is heard between two chunks
 MOST_LEARNT = 10_000  # rows of the training part that are judged after an epoch, evenly spread: enough for 1 %
 BINS = 300  # of confidence: they merge into 15, and into 100

@@ -20,10 +20,13 @@ from labelnoise.types import Batch, DataSpec, Terms
 
 
 class Compiled(Protocol):
-    """The objective of a lane, compiled."""
+    """What a lane computes, compiled."""
 
     def __call__(self, lane: "Lane", given: Given, time: Time, update: str) -> Terms:
-        """Its terms."""
+        """The terms of its objective."""
+
+    def predict(self, lane: "Lane", x: Tensor, draws: Tensors, *, noisy: bool) -> Tensor:
+        """Its predictions."""
 
 
 class Lane(ABC):
@@ -46,7 +49,7 @@ class Lane(ABC):
         self.methods, self.spec, self.seeds, self.like = tuple(methods), spec, tuple(seeds), like
         self.aux: Tensors = {}
         self.best: Tensors = {}
-        self.compiled: Compiled | None = None  # what takes the place of plain calls of objectives
+        self.compiled: Compiled | None = None  # what takes the place of plain calls
         self._take([self._new(run, "init") for run in range(len(self.seeds))])
         every = self.module.named_modules()
         self._masks = [f"{name}.seed" for name, module in every if isinstance(module, Dropout)]
@@ -147,6 +150,8 @@ class Lane(ABC):
     def predict(self, asked: tuple[Tensor, Tensors], *, noisy: bool) -> Tensor:
         """The same on the device alone, of inputs and random numbers."""
         self.module.eval()
+        if self.compiled is not None and self.runs is None:  # a pack's networks are small: they would not gain by it
+            return self.compiled.predict(self, *asked, noisy=noisy)
         result: Tensor = self.map(partial(prediction, noisy=noisy), *asked, self.aux)
         return result
 
@@ -242,5 +247,4 @@ class Lane(ABC):
         if not self._masks:
             return self._no_masks
         streams = [Rng(seed, "dropout", clock.epoch, clock.step) for seed in self.seeds]
-        drawn = self.stacked([rng.integers(2**32, len(self._masks)) for rng in streams])
-        return brought(drawn, self.like.device)
+        return brought(self.stacked([rng.integers(2**32, len(self._masks)) for rng in streams]), self.like.device)

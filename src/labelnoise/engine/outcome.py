@@ -1,5 +1,6 @@
 """What a device is still working on."""
 
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -12,6 +13,10 @@ class Outcome(Generic[Result]):
 
     def __init__(self, result: Result, event: Any = None, inputs: Any = None) -> None:
         self._result, self._event, self._inputs = result, event, inputs
+
+    def seen(self, view: Callable[[Result], Result]) -> "Outcome[Result]":
+        """The same looked at otherwise, which needs no work of the device."""
+        return Outcome(view(self._result), self._event, self._inputs)
 
     def get(self) -> Result:
         """The result: what the caller asks of the device from now on comes after it."""

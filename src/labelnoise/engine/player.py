@@ -4,6 +4,7 @@ from functools import partial
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from labelnoise.engine.capture import Captured
 from labelnoise.engine.lane import Lane
@@ -34,6 +35,7 @@ class Recorder(Player):
     """Records a lane's work as CUDA graphs, on a stream of the lane's own."""
 
     beta1: float
+    rows = 0  # that are predicted at once: fewer are filled up, so that one recording serves all
 
     def __init__(self, lane: Lane) -> None:
         super().__init__(lane)
@@ -51,7 +53,12 @@ class Recorder(Player):
     @torch.no_grad()
     def log_probs(self, x: Tensor, *, noisy: bool = False) -> Outcome[Tensor]:
         """The recorded prediction."""
-        return self.predictions[noisy]((x, self.lane.draws(1, "predict")))
+        axis = 0 if self.lane.runs is None else 1
+        asked = x.shape[axis]
+        self.rows = max(self.rows, asked)
+        filled = F.pad(x, (0, 0) * (x.dim() - axis - 1) + (0, self.rows - asked))
+        found = self.predictions[noisy]((filled, self.lane.draws(1, "predict")))
+        return found.seen(lambda log_probs: log_probs.narrow(axis, 0, asked))
 
     def entered(self) -> None:
         """Everything is recorded anew."""
