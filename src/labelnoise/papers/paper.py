@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 
 class Cell(NamedTuple):
-    """One published figure: mean and std of test accuracy in per cent."""
+    """One published figure: mean and std over runs, in per cent."""
 
     data: str
     noise: str
@@ -27,6 +27,9 @@ class Cell(NamedTuple):
     mean: float
     std: float | None  # None of a single run
     best: bool  # printed in bold
+    net: str = ""  # where a table has several
+    measure: str = "test/accuracy_true"  # as records name it
+    highest: float | None = None  # of all runs, where that is printed too
 
 
 @dataclass(frozen=True)
@@ -51,21 +54,24 @@ class Paper:
                 noise=row["noise"],
                 method=row["method"],
                 mean=float(row["mean"]),
-                std=float(row["std"]) if row["std"] else None,
+                std=_number(row["std"]),
                 best=row["best"] == "1",
+                net=row.get("net", ""),
+                measure=row.get("measure", "test/accuracy_true"),
+                highest=_number(row.get("highest", "")),
             )
             for row in _rows(self.folder / f"{table}.csv")
         ]
 
-    def recipe(self, data: str, label: str) -> dict[str, Any]:
-        """How the paper trains a method on these data: network, training, split and seeds."""
+    def recipe(self, data: str, label: str, net: str = "") -> dict[str, Any]:
+        """How the paper trains a method on these data: network (or another that it tries), training, split, seeds."""
         self._named(label)
         found = self._of(data, self.facts["recipes"])
         shown = {key: value for key, value in found.items() if key not in ("for", "settings", "nets")}
         apply = (each for each in self.facts.get("training", []) if data in each.get("for", [data]))
         own = [{"train": each["train"]} for each in apply if label in each["methods"]]
-        net = {"net": found["nets"][label]} if label in found.get("nets", {}) else {}
-        return {"data": data, **merge(*own, shown, net), "seeds": self.facts["protocol"]["seeds"]}
+        named = net or found.get("nets", {}).get(label)
+        return {"data": data, **merge(*own, shown, {"net": named} if named else {}), "seeds": self.facts["protocol"]["seeds"]}
 
     def method(self, label: str, data: str, noise: str) -> Named:
         """A method by the paper's name for it, with the hyper-parameters that its authors chose here."""
@@ -81,10 +87,10 @@ class Paper:
                 return {name: tuple(values) for name, values in each["settings"].items()}
         return {}
 
-    def settings(self, data: str, noise: str, methods: Sequence[str]) -> dict[str, Any]:
+    def settings(self, data: str, noise: str, methods: Sequence[str], net: str = "") -> dict[str, Any]:
         """A comparison by the paper's recipe, as a tree of settings."""
         chosen = [self.method(label, data, noise) for label in methods]
-        recipe, *others = [self.recipe(data, label) for label in methods]
+        recipe, *others = [self.recipe(data, label, net) for label in methods]
         if len({each.name for each in chosen}) < len(chosen) or any(other != recipe for other in others):
             raise InputError(f"{', '.join(methods)}: variants, or trained differently, need comparisons of their own")
         return {**recipe, "noise": noise, "methods": {each.name: dict(each.settings) for each in chosen}}
@@ -117,6 +123,10 @@ def paper(name: str) -> Paper:
     if name not in known:
         raise InputError(f"there is no paper {name!r}; {nearest(name, known)}")
     return Paper(HERE / name, read_yaml(HERE / name / "paper.yaml"))
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
