@@ -71,7 +71,8 @@ class Paper:
         apply = (each for each in self.facts.get("training", []) if data in each.get("for", [data]))
         own = [{"train": each["train"]} for each in apply if label in each["methods"]]
         named = net or found.get("nets", {}).get(label)
-        return {"data": data, **merge(*own, shown, {"net": named} if named else {}), "seeds": self.facts["protocol"]["seeds"]}
+        whole = merge(*own, shown, {"net": named} if named else {})
+        return {"data": data, **whole, "seeds": self.facts["protocol"]["seeds"]}
 
     def method(self, label: str, data: str, noise: str) -> Named:
         """A method by the paper's name for it, with the hyper-parameters that its authors chose here."""
