@@ -48,7 +48,7 @@ def test_what_a_run_needs_is_that_of_its_method_network_and_batch():
     spec = specify(config, prepare(config, BUILD))
     (pack,) = plan_packs([config])
     assert need(pack, place()) == needed(pack.methods[0], spec, config.train, 256)
-    assert need(pack, place("cuda")) == needed(pack.methods[0], spec, config.train, 2048)
+    assert need(pack, place("cuda")) == needed(pack.methods[0], spec, config.train, 1024)
 
 
 @pytest.mark.parametrize(("share", "fit"), [(1.0, 3), (0.5, 1)])
