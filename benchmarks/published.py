@@ -2,8 +2,9 @@
 
     python benchmarks/published.py logistic_normal table1 --data mnist --noise random:0.4:exact --method CE --method LN
 
-Every noise gets a folder under `--out`, which can be taken up again. Accuracies are in per cent, of the last epoch or
-the last ten, as the paper has them; p is that of the pooled two-sided t-test against the published mean and std.
+Every noise gets a folder under `--out`, which can be taken up again. Accuracies are in per cent, of the last epoch, the
+last ten or the selected one, as the paper has them; p is that of the pooled two-sided t-test against the published mean
+and std.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,8 @@ from scipy.stats import ttest_ind_from_stats
 
 from labelnoise import compare_methods
 from labelnoise.papers import Cell, Paper, paper
-from labelnoise.results.select import Last, accuracy_on_test, last_ten
+from labelnoise.results.record import Record
+from labelnoise.results.select import SELECTIONS, accuracy_on_test, last_ten
 
 
 def beside(cell: Cell, reached: Sequence[float], seeds: int) -> str:
@@ -29,17 +31,21 @@ def beside(cell: Cell, reached: Sequence[float], seeds: int) -> str:
     return line + f" ± {cell.std:.2f}, p {ttest_ind_from_stats(*ours, cell.mean, cell.std, seeds).pvalue:.3f}"
 
 
+def accuracy(records: Sequence[Record], reported: str) -> float:
+    """Of the epoch, or the ten, that the paper reports."""
+    if reported == "last_ten":
+        return last_ten(records)
+    (rule,) = (rule for rule in SELECTIONS if rule.name == reported)
+    return accuracy_on_test(rule.pick(records))
+
+
 def trained(source: Paper, cells: Sequence[Cell], seeds: int, out: Path) -> list[Sequence[float]]:
     """Accuracies in per cent, as the paper reports them, of the cells of one column."""
     data, noise = cells[0].data, cells[0].noise
     settings = source.settings(data, noise, [cell.method for cell in cells]) | {"seeds": seeds}
     rows = {row.method: row for row in compare_methods(data, settings=settings, out=out).summary.rows}
-    ten = source.facts["protocol"]["reported"] == "last_ten"
     found = [rows[source.method(cell.method, data, noise).name].finished for cell in cells]
-    return [
-        [100 * (last_ten(run.records) if ten else accuracy_on_test(Last().pick(run.records))) for run in runs]
-        for runs in found
-    ]
+    return [[100 * accuracy(run.records, source.facts["protocol"]["reported"]) for run in runs] for runs in found]
 
 
 @click.command()

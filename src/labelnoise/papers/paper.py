@@ -108,14 +108,15 @@ class Paper:
             raise InputError(f"paper {self.folder.name!r} has no recipe for {data!r}; {nearest(data, by_data)}")
         return by_data[data]
 
-    def _chosen(self, label: str, data: str, noise: str) -> dict[str, float]:
+    def _chosen(self, label: str, data: str, noise: str) -> dict[str, Value]:
         label = self.facts["methods"][label].get("chosen", label)
-        searched = _rows(self.folder / "chosen.csv") if self.facts["grids"] else []
+        path = self.folder / "chosen.csv"
+        searched = _rows(path) if path.exists() else []
         rows = [row for row in searched if (row["method"], row["data"]) == (label, data)]
         by_noise = {row["noise"]: row["settings"].split() for row in rows}
         if by_noise and noise not in by_noise:
             raise InputError(f"nothing was chosen for {label} on {data} under {noise!r}; {nearest(noise, by_noise)}")
-        return {key: float(value) for key, value in (pair.split("=") for pair in by_noise.get(noise, ()))}
+        return {key: _setting(value) for key, value in (pair.split("=") for pair in by_noise.get(noise, ()))}
 
 
 def paper(name: str) -> Paper:
@@ -128,6 +129,14 @@ def paper(name: str) -> Paper:
 
 def _number(text: str) -> float | None:
     return float(text) if text else None
+
+
+def _setting(text: str) -> Value:
+    # a number, or else a word
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
