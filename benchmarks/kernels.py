@@ -26,7 +26,7 @@ class Profiled(Blocks):
     def __init__(self, device: torch.device) -> None:
         super().__init__(device, 0.0)
         kind = ProfilerActivity.CUDA if device.type == "cuda" else ProfilerActivity.CPU
-        self.profile, self.steps, self.began, self.seconds = profile(activities=[kind]), 0, 0.0, 0.0
+        self.profile, self.steps, self.began, self.step = profile(activities=[kind]), 0, 0.0, 0.0
 
     def stepped(self, epoch: int, step: int, steps: int) -> None:
         """Begin, go on or leave."""
@@ -36,7 +36,7 @@ class Profiled(Blocks):
         if self.steps == WARM:
             self.began = time.perf_counter()
         elif self.steps == WARM + STEPS:
-            self.seconds = (time.perf_counter() - self.began) / STEPS
+            self.step = (time.perf_counter() - self.began) / STEPS
             self.profile.start()
         elif self.steps == WARM + 2 * STEPS:
             self.profile.stop()
@@ -63,7 +63,7 @@ def main(*, net: str, method: str, runs: int, executor: str, top: int, device: s
     taken = {each.key: each.self_device_time_total if on_gpu else each.self_cpu_time_total for each in kernels}
     total = sum(taken.values())
     print(f"{net}, {method}, {executor}, {runs} runs, batches of {case.batch}")
-    print(f"{1e3 * watch.seconds:.2f} ms by the clock, {total / STEPS / 1e3:.2f} ms of kernels in one step")
+    print(f"{1e3 * watch.step:.2f} ms by the clock, {total / STEPS / 1e3:.2f} ms of kernels in one step")
     for each in sorted(kernels, key=lambda each: taken[each.key], reverse=True)[:top]:
         share = f"{100 * taken[each.key] / total:4.1f} %  {taken[each.key] / STEPS:8.1f} us"
         print(f"{share}  {each.count / STEPS:6.1f} calls  {each.key[:90]}")

@@ -1,5 +1,7 @@
 """These need a GPU: elsewhere nothing is recorded."""
 
+import threading
+
 import pytest
 import torch
 
@@ -54,10 +56,46 @@ def test_a_state_that_is_written_in_place_moves_on_with_every_call():
 
 def test_what_asks_the_host_is_called_plainly_and_leaves_random_numbers_usable():
     ask = Captured(lambda x: x * x.sum().item())
-    for _ in range(WARM + 3):
-        assert torch.equal(ask(torch.ones(3, device="cuda")).get(), torch.full((3,), 3.0, device="cuda"))
+    found = [ask(torch.ones(3, device="cuda")).get() for _ in range(WARM)]
+    with pytest.warns(UserWarning, match="it cannot be recorded"):
+        found.append(ask(torch.ones(3, device="cuda")).get())
+    found += [ask(torch.ones(3, device="cuda")).get() for _ in range(2)]
+    assert all(torch.equal(each, torch.full((3,), 3.0, device="cuda")) for each in found)
     assert not ask.possible
     assert torch.randn(100, device="cuda").std() > 0.5
+    torch.cuda.empty_cache()  # which fails while torch thinks that something is being recorded
+    double = Captured(lambda x: x * 2)
+    for _ in range(WARM + 2):
+        double(torch.ones(3, device="cuda"))
+    (recording,) = double.recordings.values()
+    assert recording.graph is not None
+
+
+def test_a_result_that_is_an_input_outlives_later_calls():
+    same = Captured(lambda x: x)
+    outcomes = [same(torch.full((9,), float(k), device="cuda")) for k in range(WARM + 5)]
+    assert [outcome.get()[0].item() for outcome in outcomes] == list(range(WARM + 5))
+
+
+def test_other_threads_may_use_the_device_while_something_is_recorded():
+    going, pinned = threading.Event(), []
+
+    def pin():
+        while not going.is_set():
+            pinned.append(torch.empty(len(pinned) + 2**20).pin_memory()[:1])
+
+    thread = threading.Thread(target=pin)
+    thread.start()
+    try:
+        for n in range(1, 4):
+            double = Captured(lambda x: (x * 2).sort().values.cumsum(0))
+            for _ in range(WARM + 2):
+                double(torch.ones(1000 * n, device="cuda"))
+            (recording,) = double.recordings.values()
+            assert recording.graph is not None
+    finally:
+        going.set()
+        thread.join()
 
 
 def test_after_forgetting_it_is_recorded_anew():
@@ -70,3 +108,5 @@ def test_after_forgetting_it_is_recorded_anew():
     for _ in range(WARM + 2):
         found = times(torch.ones(3, device="cuda")).get()
     assert found[0].item() == 5.0
+    (recording,) = times.recordings.values()
+    assert recording.graph is not None

@@ -1,11 +1,19 @@
+from dataclasses import dataclass
+
 import pytest
 import torch
+from functorch.compile import make_boxed_func
+from torch import nn
+from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.utils import counters
+from torch.nn import functional as F
 
 from labelnoise.engine.compiling import PACKED, Compiler
 from labelnoise.engine.memory import is_shortage
 from labelnoise.methods import build
+from labelnoise.methods.base import Method, Stage
 from labelnoise.testing import TRAIN, training, varied
+from labelnoise.types import Terms
 
 METHODS = [
     "ce",
@@ -66,7 +74,46 @@ def test_compiled_predictions_are_the_plain_ones(noisy):
         each.begin(each.phases[0])
     expected, found = (each.executor.log_probs(x, noisy=noisy) for each in (plain, compiled))
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
-    assert [what for _, what in compiler.functions] == [f"prediction {noisy}"]
+    assert [what for *_, what in compiler.functions] == [f"prediction {noisy}"]
+
+
+@dataclass(frozen=True)
+class HeadLast(Method):
+    """All is trained, and then the head alone, by the same objective."""
+
+    def networks(self, spec):
+        return {"body": spec.net(8), "net": nn.Linear(8, spec.classes)}
+
+    def stages(self):
+        return (Stage("all", 0.5, self), Stage("head", 0.5, self, trains=("net",)))
+
+    def objective(self, nets, batch, ctx):
+        return Terms(F.cross_entropy(nets["net"](nets["body"](batch.x)), batch.y))
+
+    def log_probs(self, nets, x, ctx):
+        return nets["net"](nets["body"](x)).log_softmax(-1)
+
+
+@pytest.mark.parametrize("executor", ["streams", "packed"])
+def test_networks_that_rest_in_a_stage_rest_when_compiled_too(executor):
+    plain, compiled = (training([HeadLast(), HeadLast()], executor, seeds=(0, 1)) for _ in range(2))
+    compiled.executor.compile(Compiler("aot_eager"))
+    for each in (plain, compiled):
+        each.run()
+    for key, value in plain.executor.state().items():
+        torch.testing.assert_close(compiled.executor.state()[key], value, rtol=1e-9, atol=1e-10)
+
+
+def one_way(graph, inputs):
+    return make_boxed_func(graph.forward)
+
+
+def test_where_the_way_back_cannot_be_compiled_nothing_is():
+    plain = trained("gce", "streams", compiled=False)
+    with pytest.warns(UserWarning, match="gce is not compiled"):
+        found = trained("gce", "streams", True, aot_autograd(fw_compiler=one_way, bw_compiler=broken))
+    for key, value in plain.items():
+        torch.testing.assert_close(found[key], value, rtol=1e-9, atol=1e-10)
 
 
 def broken(graph, inputs):

@@ -9,6 +9,7 @@ from labelnoise.engine.convolution import ByRows, by_rows
 from labelnoise.engine.lanes import Alone, Stacked
 from labelnoise.methods.ce import CE
 from labelnoise.nets import build
+from labelnoise.nets.base import Net
 from labelnoise.types import DataSpec
 
 LAYERS = {
@@ -27,6 +28,13 @@ def made(name):
     return layer, x
 
 
+def computed_by_rows(layer):
+    """The same layer with the same weights."""
+    other = nn.Conv2d.__new__(ByRows)
+    other.__dict__ |= layer.__dict__
+    return other
+
+
 def compiled(module):
     return torch.compile(module, backend="aot_eager", dynamic=False)
 
@@ -43,7 +51,9 @@ def test_values_and_gradients_are_those_of_the_convolution(name, way):
     layer, x = made(name)
     weights = list(layer.parameters())
     for found, wanted in zip(
-        value_and_gradients(way(ByRows(layer)), weights, x), value_and_gradients(layer, weights, x), strict=True
+        value_and_gradients(way(computed_by_rows(layer)), weights, x),
+        value_and_gradients(layer, weights, x),
+        strict=True,
     ):
         torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-12)
 
@@ -52,7 +62,7 @@ def test_mapped_over_runs_each_has_its_own_kernel():
     layers = [nn.Conv2d(2, 3, 3, padding=1).double() for _ in range(3)]
     x = torch.randn(3, 4, 2, 6, 6, dtype=torch.float64)
     weights, _ = stack_module_state(layers)
-    found = vmap(lambda own, each: functional_call(ByRows(layers[0]), own, (each,)))(weights, x)
+    found = vmap(lambda own, each: functional_call(computed_by_rows(layers[0]), own, (each,)))(weights, x)
     wanted = torch.stack([layer(each) for layer, each in zip(layers, x, strict=True)])
     torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-12)
 
@@ -61,7 +71,7 @@ def test_where_the_matrix_would_be_too_large_it_stays_a_convolution(monkeypatch)
     layer, x = made("padded")
     monkeypatch.setattr(convolution, "MOST", 1 * 5 * 12 * 6 * 12 - 1)
     monkeypatch.setattr(ByRows, "_matrix", None)
-    torch.testing.assert_close(ByRows(layer)(x), layer(x), rtol=0, atol=0)
+    torch.testing.assert_close(computed_by_rows(layer)(x), layer(x), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize(
@@ -76,9 +86,25 @@ def test_where_the_matrix_would_be_too_large_it_stays_a_convolution(monkeypatch)
     ],
 )
 def test_layers_that_are_no_plain_convolutions_stay_as_they_are(layer):
-    module = nn.Sequential(layer)
-    by_rows(module)
-    assert module[0] is layer
+    kind = type(layer)
+    by_rows(Net(nn.Sequential(layer), 4, 2))
+    assert type(layer) is kind
+
+
+def test_networks_that_are_none_of_this_package_stay_as_they_are():
+    layer = nn.Conv2d(1, 2, 3)
+    by_rows(nn.Sequential(layer))
+    assert type(layer) is nn.Conv2d
+
+
+def test_a_layer_stays_the_same_object_with_its_hooks():
+    layer, seen = nn.Conv2d(1, 2, 3), []
+    layer.register_forward_hook(lambda *_: seen.append(1))
+    net = Net(nn.Sequential(layer), 2, 2)
+    by_rows(net)
+    assert net.body[0] is layer
+    layer(torch.zeros(1, 1, 5, 5))
+    assert (type(layer), seen, layer.out_channels) == (ByRows, [1], 2)
 
 
 def test_a_network_keeps_its_weights_and_their_names():
@@ -86,7 +112,6 @@ def test_a_network_keeps_its_weights_and_their_names():
     before = net.state_dict()
     by_rows(net)
     assert sum(isinstance(module, ByRows) for module in net.modules()) == 2
-    assert not any(isinstance(module, nn.Conv2d) for module in net.modules())
     after = net.state_dict()
     assert list(after) == list(before)
     assert all(torch.equal(after[name], value) for name, value in before.items())

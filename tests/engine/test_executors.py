@@ -131,3 +131,20 @@ def test_a_function_is_applied_to_each_run_with_its_estimates_and_its_rows(execu
     found = started.executor.apply(function, x, y)
     assert found["sum"].tolist() == [[11, 15], [38, 46], [81, 93]]
     torch.testing.assert_close(found["q"][0], torch.tensor([[0.1], [0.5], [0.9]]), check_dtype=False)
+
+
+@pytest.mark.parametrize("executor", ["streams", "packed"])
+def test_estimates_in_new_places_are_recorded_anew_and_others_are_not(executor, monkeypatch):
+    found = training([CE(), CE()], executor, seeds=(0, 1))
+    found.begin(found.phases[0])
+    entered = []
+    for player in found.executor.players:
+        monkeypatch.setattr(player, "entered", lambda: entered.append(1))
+    counts = []
+    for value in (torch.zeros(2, 3), torch.ones(2, 3), torch.ones(2, 4)):
+        found.executor.set_aux({"w": value})
+        counts.append(len(entered))
+        kept = torch.cat([lane.by_run(lane.aux["w"]) for lane in found.executor.lanes])
+        assert torch.equal(kept, value)
+    lanes = len(found.executor.lanes)
+    assert counts == [lanes, lanes, 2 * lanes]

@@ -20,8 +20,10 @@ from labelnoise.losses.cross_entropy import cross_entropy
 from labelnoise.methods import build
 from labelnoise.methods.base import Method, Stage, hyper
 from labelnoise.methods.ce import CE
-from labelnoise.testing import TRAIN, Silent, training
+from labelnoise.testing import DOUBLE, TRAIN, Silent, training
 from labelnoise.types import Terms
+
+NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 every_executor = pytest.mark.parametrize("executor", EXECUTORS)
 
@@ -436,6 +438,35 @@ def test_left_between_two_runs_of_a_step_it_goes_on_with_those_that_are_missing(
     resumed.run()
     assert len(calls) == 3 * whole.steps
     assert first.results + second.results == whole.results
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=NEEDS_GPU)])
+@pytest.mark.parametrize("executor", ["streams", "packed"])
+@pytest.mark.parametrize("call", [5, 7])
+def test_what_was_left_goes_on_as_if_nothing_had_been_on_every_device(tmp_path, device, executor, call):
+    like, whole, first, second = DOUBLE.to(device), Silent(), Silent(), Silent()
+    training([CE()] * 3, executor, like=like, observer=whole).run()
+    checkpointer = Checkpointer(tmp_path / "checkpoint", every_seconds=1e9)
+    left = training([CE()] * 3, executor, like=like, observer=first, checkpointer=checkpointer)
+    pauses = []
+
+    def paused():
+        pauses.append(1)
+        if len(pauses) == call:
+            left.interrupt.number = 15
+        left._leave()
+
+    left.executor.pause = paused  # of streams within a step
+    if executor == "packed":
+        first.stepped = lambda *_: paused()
+    with pytest.raises(InterruptError):
+        left.run()
+    resumed = training([CE()] * 3, executor, like=like, observer=second, checkpointer=checkpointer)
+    resumed.resume()
+    resumed.run()
+    for one, other in zip(first.results + second.results, whole.results, strict=True):
+        for run, measures in other.measures.items():
+            assert one.measures[run] == pytest.approx(measures, rel=1e-9, abs=1e-10)
 
 
 def test_a_training_left_within_a_step_is_not_taken_up_packed(tmp_path, monkeypatch):

@@ -173,6 +173,25 @@ def test_killed_among_the_halves_it_goes_on_with_the_half_that_was_begun(store, 
     assert {path.name for path in store.folder.iterdir()} == {half.name for half in cut(PACK, 3)}
 
 
+def test_killed_among_quarters_it_goes_on_with_the_quarter_that_was_begun(store, fitting):
+    (eight,) = plan_packs(configs := [replace(BASE, seed=seed) for seed in range(8)])
+    tried = fitting(lambda seeds: 2)
+
+    def planned():
+        halved = plan_packs(configs, store.runs(), halved=lambda pack: store.journal(pack.name).halved)
+        return [len(pack.configs) for pack in halved]
+
+    for half in (eight, *cut(eight, 4)[:1]):  # as two shortages would have left it
+        store.journal(half.name).halve()
+    train(store, cut(eight, 2)[0])
+    assert planned() == [8]
+    tried.clear()
+    train(store, eight)
+    assert tried == [[2, 3], [4, 5, 6, 7], [4, 5], [6, 7]]
+    assert planned() == []
+    assert sorted(histories(store)) == list(range(8))
+
+
 def test_what_a_failed_pack_held_is_free_before_its_half_begins(store, monkeypatch):
     class Large:
         pass

@@ -118,6 +118,16 @@ def test_when_half_of_a_pack_is_finished_its_other_half_and_the_rest_are_planned
     assert [pack.name for pack in again] == [pack.name for pack in (other, *rest)]
 
 
+def test_a_pack_that_was_halved_is_planned_whole_until_all_its_runs_are_finished():
+    configs = [replace(BASE, seed=seed) for seed in range(8)]
+    (whole,) = plan_packs(configs)
+    done = {config.identity for config in configs[:2]}
+    assert [pack.name for pack in plan_packs(configs, done, halved=lambda pack: pack.name == whole.name)] == [
+        whole.name
+    ]
+    assert plan_packs(configs, {config.identity for config in configs}, halved=lambda pack: True) == []
+
+
 def test_nothing_is_measured_where_all_is_done():
     configs = seeded(3)
     assert plan_packs(configs, {config.identity for config in configs}, None) == []

@@ -6,6 +6,7 @@ import torch
 
 from labelnoise.config import Data, Named, Optimiser, RunConfig, Train
 from labelnoise.data.dataset import load
+from labelnoise.engine import execution as executing
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.execution import Execution
 from labelnoise.engine.interrupt import Interrupt
@@ -100,6 +101,17 @@ def test_a_device_that_is_not_there_is_refused(name):
         find_device(name)
 
 
+def test_packs_that_follow_each_other_share_a_compiler_unless_data_network_or_training_differ():
+    config = replace(BASE, seed=3)
+    others = [replace(config, net=Named("mlp", {"widths": "9"})), replace(config, train=replace(config.train, batch=7))]
+    key = [module._shared(each) for each in (config, replace(config, seed=4, noise="none"), *others)]
+    assert key[0] == key[1]
+    assert len(set(key)) == 3
+    first = module._compiler("streams", Execution(), key[0])
+    assert module._compiler("streams", Execution(), key[1]) is first
+    assert module._compiler("packed", Execution(), key[0]) is not first
+
+
 def test_auto_is_a_device_that_is_there():
     assert find_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
     assert find_device("cpu") == torch.device("cpu")
@@ -133,6 +145,24 @@ def test_the_executor_can_be_forced_and_does_not_change_the_results(tmp_path):
     assert [journal.facts["executor"] for journal in journals] == ["streams", "packed"]
     for one, two in zip(*(journal.read() for journal in journals), strict=True):
         assert one.measures == pytest.approx(two.measures, abs=1e-4)  # float32
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("net", ["lenet5_same", "resnet32"])
+def test_in_deterministic_mode_the_same_seeds_have_the_same_records_twice_on_a_gpu(
+    tmp_path, monkeypatch, net, compiled
+):
+    monkeypatch.setattr(executing, "WORTH_COMPILING", 1 if compiled else 10**9)
+    config = RunConfig(data=Data("digits"), net=Named(net), train=Train(epochs=2, batch=256))
+    (pack,) = plan_packs([replace(config, seed=seed) for seed in range(2)])
+    found = []
+    for name in ("first", "second"):
+        store, build = Store(tmp_path / name), partial(load, "digits")
+        how = Execution(deterministic=True)
+        run_pack(pack, Workplace(store, build, find_device("cuda"), how, Display(), Interrupt()))
+        found.append(store.journal(pack.name).read())
+    assert found[0] == found[1]
 
 
 def test_every_step_ticks(store):

@@ -5,7 +5,9 @@ and what it gives is copied out, for the next play overwrites it.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
+from warnings import warn
 
 import torch
 
@@ -55,23 +57,29 @@ class Captured(Generic[Result]):
             self._record(recording)
         if recording.graph is None:
             recording.calls += 1
-            return self.function(recording.inputs)
-        recording.graph.replay()
-        copied: Result = mapped(torch.clone, recording.result)
+            given = self.function(recording.inputs)  # perhaps an input itself, which the next call overwrites too
+        else:
+            recording.graph.replay()
+            given = recording.result
+        copied: Result = mapped(torch.clone, given)
         return copied
 
     def _record(self, recording: "_Recording[Result]") -> None:
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
         try:
-            with torch.cuda.graph(graph, pool=self.pool, stream=self.stream):
+            # Other threads may use the device meanwhile, such as one that pins the images of the next batch.
+            with torch.cuda.graph(graph, pool=self.pool, stream=self.stream, capture_error_mode="thread_local"):
                 recording.result = self.function(recording.inputs)
         except RuntimeError as problem:
             self.possible = False
             torch.cuda.synchronize()
             _free_generator()
+            with suppress(RuntimeError):  # torch 2.11 does not, and would then record nothing more
+                torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), self.pool)
             if is_shortage(problem):
                 raise
+            warn(f"a step is called as it is, for it cannot be recorded: {str(problem).splitlines()[0]}", stacklevel=2)
         else:
             recording.graph = graph
 

@@ -1,8 +1,8 @@
 """Work of lanes compiled once for all runs that differ in numbers alone: weights, labels, draws, hyper-parameters."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from warnings import warn
@@ -10,11 +10,11 @@ from warnings import warn
 import torch
 from torch import Tensor
 from torch._dynamo.exc import TorchDynamoException
-from torch.func import functional_call, vmap
+from torch.func import vmap
 
 from labelnoise.engine.lane import Lane
 from labelnoise.engine.memory import is_shortage
-from labelnoise.engine.step import Given, Tensors, Time, objective, prediction
+from labelnoise.engine.step import Given, Tensors, Time, objective, of_run, prediction
 from labelnoise.methods.base import Method, structure
 from labelnoise.types import Nets, Terms
 
@@ -38,7 +38,7 @@ class Compiler:
     def __init__(self, backend: str | Callable[..., Any] = "inductor") -> None:
         torch._dynamo.reset()  # of what others have compiled
         self.backend = backend
-        self.functions: dict[tuple[Method, str], Callable[..., Any]] = {}
+        self.functions: dict[tuple[Method, tuple[str, ...], str], Callable[..., Any]] = {}
 
     def __call__(self, lane: Lane, given: Given, time: Time, update: str) -> Terms:
         """A lane's objective."""
@@ -56,11 +56,11 @@ class Compiler:
         return found
 
     def _called(self, lane: Lane, what: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        with torch._dynamo.config.patch(recompile_limit=MOST):
+        with torch._dynamo.config.patch(recompile_limit=MOST), _way_back_too():
             return self._compiled(lane, what, function, args)
 
     def _compiled(self, lane: Lane, what: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        key = (structure(lane.stage.method), what)
+        key = (structure(lane.stage.method), lane.trains, what)
         inputs = (lane.params, lane.buffers, lane.hypers, *args)
         if key in self.functions:
             return self.functions[key](*inputs)
@@ -78,13 +78,14 @@ class Compiler:
         return plain(*inputs)
 
 
+def _way_back_too() -> AbstractContextManager[Any]:
+    # Backward passes are compiled with the forward ones, so that it is known at once whether both can be.
+    config: Any = torch._functorch.config
+    name = "force_non_lazy_backward_lowering"
+    return config.patch(name, True) if hasattr(config, name) else nullcontext()
+
+
 def _for_all_runs(lane: Lane, function: Callable[..., Any]) -> Callable[..., Any]:
-    # `function(method, nets, *args)` of weights, buffers, hyper-parameters and args; of a pack time alone is shared
-    module = deepcopy(lane.module).to("meta")  # a shell in the lane's mode: weights come as arguments
-    method = lane.current[0]
-
-    def of_run(params: Tensors, buffers: Tensors, hypers: Tensors, *args: Any) -> Any:
-        told = partial(function, replace(method, **hypers))
-        return functional_call(module, (params, buffers), (told, *args))
-
-    return of_run if lane.runs is None else vmap(of_run, in_dims=(0, 0, 0, 0, None))
+    module = deepcopy(lane.module).to("meta")  # in the lane's mode; weights come as arguments
+    each = of_run(module, lane.current[0], function)
+    return each if lane.runs is None else vmap(each, in_dims=(0, 0, 0, 0, None))  # all share the time

@@ -12,10 +12,10 @@ FEW = 4096  # numbers of a run and step: to draw so few on a GPU takes longer th
 
 def source(method: Method, spec: DataSpec, size: int, device: torch.device) -> torch.device | None:
     """Where a method should draw the numbers of a step with this many rows; None if it draws none."""
-    drawn = method.draws(spec, size, Rng(0))
-    if not drawn:
+    one, two = (sum(each.numel() for each in method.draws(spec, rows, Rng(0)).values()) for rows in (1, 2))
+    if not two:
         return None
-    return torch.device("cpu") if sum(each.numel() for each in drawn.values()) <= FEW else device
+    return torch.device("cpu") if one + (two - one) * (size - 1) <= FEW else device
 
 
 def brought(drawn: Tensor, device: torch.device) -> Tensor:

@@ -16,6 +16,8 @@ from labelnoise.registry import nearest
 
 Precision = Literal["auto", "float32", "bfloat16"]
 PRECISIONS: tuple[str, ...] = get_args(Precision)
+# Without it torch refuses to be deterministic, and it looks but once, at the first product of matrices on a GPU.
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 WORTH_COMPILING = 10_000  # steps: fewer are over before a compiler, which takes 10 to 30 s, has paid for itself
 
 
@@ -55,17 +57,19 @@ class Execution:
             yield
             return
         matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-        before = matmul.allow_tf32, cudnn.allow_tf32, cudnn.benchmark, torch.are_deterministic_algorithms_enabled()
+        before = matmul.allow_tf32, cudnn.allow_tf32, cudnn.benchmark
+        strict, lenient = (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+        )
         matmul.allow_tf32 = cudnn.allow_tf32 = self.precision != "float32"
         cudnn.benchmark = not self.deterministic
-        if self.deterministic:
-            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # torch refuses without it
         torch.use_deterministic_algorithms(self.deterministic)
         try:
             yield
         finally:
-            matmul.allow_tf32, cudnn.allow_tf32, cudnn.benchmark, deterministic = before
-            torch.use_deterministic_algorithms(deterministic)
+            matmul.allow_tf32, cudnn.allow_tf32, cudnn.benchmark = before
+            torch.use_deterministic_algorithms(strict, warn_only=lenient)
 
 
 DEFAULT = Execution()

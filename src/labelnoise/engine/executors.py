@@ -160,14 +160,16 @@ class Streams(Executor):
         whole = {name: value for name, value in state.items() if not name.startswith("done|")}
         for r, lane in enumerate(self.lanes):
             lane.load({name: value[r : r + 1] for name, value in whole.items()})
-            own = {name.removeprefix(f"done|{r}|"): state[name] for name in state if name.startswith(f"done|{r}|")}
+            place = f"done|{r}|"
+            own = {name.removeprefix(place): value for name, value in state.items() if name.startswith(place)}
             if own:
-                self._done[r] = Outcome(_terms(own))
+                self._done[r] = Outcome(_terms({name: value.to(lane.like.device) for name, value in own.items()}))
 
     def set_aux(self, aux: Mapping[str, Tensor]) -> None:
         """Each run its own rows."""
-        for r, lane in enumerate(self.lanes):
-            lane.set_aux({name: value[r] for name, value in aux.items()})
+        for r, (lane, player) in enumerate(zip(self.lanes, self.players, strict=True)):
+            if lane.set_aux({name: value[r] for name, value in aux.items()}):
+                player.entered()
 
 
 class Packed(Executor):
@@ -204,7 +206,8 @@ class Packed(Executor):
 
     def set_aux(self, aux: Mapping[str, Tensor]) -> None:
         """All runs at once."""
-        self.lane.set_aux(aux)
+        if self.lane.set_aux(aux):
+            self.player.entered()
 
 
 EXECUTORS: dict[str, type[Streams] | type[Packed]] = {"streams": Streams, "packed": Packed}

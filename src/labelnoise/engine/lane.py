@@ -155,13 +155,13 @@ class Lane(ABC):
         result: Tensor = self.map(partial(prediction, noisy=noisy), *asked, self.aux)
         return result
 
-    def set_aux(self, aux: Mapping[str, Tensor]) -> None:
-        """Add to what objectives find in `ctx.aux`; what was there stays in its place, which recorded steps read."""
+    def set_aux(self, aux: Mapping[str, Tensor]) -> bool:
+        """Add to what objectives find in `ctx.aux`, if it can be in its old places; whether some are new."""
+        new = {name: each for name, each in aux.items() if name not in self.aux or self.aux[name].shape != each.shape}
+        self.aux |= {name: torch.empty_like(value) for name, value in new.items()}
         for name, value in aux.items():
-            if name in self.aux and self.aux[name].shape == value.shape:
-                self.aux[name].copy_(value)
-            else:
-                self.aux[name] = value.clone()
+            self.aux[name].copy_(value)
+        return bool(new)
 
     def keep_best(self, better: Tensor) -> None:
         """Remember the present weights and estimates of the runs for which `better` holds; of some networks, of all."""

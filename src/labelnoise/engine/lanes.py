@@ -1,17 +1,17 @@
 """The two kinds of lanes: one run's networks, and those of a whole pack stacked along a run axis."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.func import functional_call, stack_module_state, vmap
+from torch.func import stack_module_state, vmap
 
 from labelnoise.engine.convolution import by_rows
 from labelnoise.engine.lane import Lane
-from labelnoise.engine.step import Step, Tensors
+from labelnoise.engine.step import Step, of_run
+from labelnoise.nets.base import Net
 
 
 class Alone(Lane):
@@ -34,8 +34,10 @@ class Alone(Lane):
     def _take(self, modules: Sequence[Step]) -> None:
         self.module = modules[0]
         if self.like.device.type == "cuda":
-            # Images with channels last are what its convolutions are fastest with; they follow their weights.
-            for param in (param for param in self.module.parameters() if param.dim() == 4):
+            # Images with channels last are what its convolutions are fastest with; they follow their weights. Networks
+            # that are none of this package may count on how they lie in memory.
+            nets = (net for net in self.module.modules() if isinstance(net, Net))
+            for param in (param for net in nets for param in net.parameters() if param.dim() == 4):
                 param.data = param.data.contiguous(memory_format=torch.channels_last)
         self.params, self.buffers = dict(self.module.named_parameters()), dict(self.module.named_buffers())
 
@@ -45,12 +47,8 @@ class Stacked(Lane):
 
     def map(self, function: Callable[..., Any], *args: Any) -> Any:
         """One mapped call."""
-
-        def mapped(params: Tensors, buffers: Tensors, hypers: Tensors, *args: Any) -> Any:
-            method = replace(self.current[0], **hypers)
-            return functional_call(self.module, (params, buffers), (partial(function, method), *args))
-
-        return vmap(mapped)(self.params, self.buffers, self.hypers, *args)
+        each = of_run(self.module, self.current[0], function)
+        return vmap(each)(self.params, self.buffers, self.hypers, *args)
 
     def stacked(self, tensors: Sequence[Tensor]) -> Tensor:
         """Along a new first axis."""

@@ -28,7 +28,7 @@ class Player:
         return Outcome(self.lane.log_probs(x, noisy=noisy))
 
     def entered(self) -> None:
-        """The lane has begun a stage."""
+        """The lane has begun a stage, or has something to read that was not there before."""
 
 
 class Recorder(Player):
@@ -46,6 +46,7 @@ class Recorder(Player):
         if clock.beta1 != self.beta1:
             self.steps.forget()
             self.beta1 = clock.beta1
+        self.steps.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.steps.stream):
             self.lane.set_rates(clock)
         return self.steps(self.lane.feed(batch, peers, memory, clock))

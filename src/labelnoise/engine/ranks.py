@@ -62,7 +62,7 @@ def told(message: Any = None) -> Any:
     return said[0]
 
 
-def is_loss(problem: RuntimeError) -> bool:
+def is_loss(problem: Exception) -> bool:
     """Whether this is what an exchange ends with when another process is gone."""
     return isinstance(problem, dist.DistError) or "onnection" in str(problem)
 

@@ -1,9 +1,12 @@
 """The unit of execution: the networks of a method as one module whose forward is whatever is asked of them."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from labelnoise.methods.base import Method
 from labelnoise.types import Batch, Context, Nets, Terms
@@ -69,6 +72,16 @@ class Step(nn.Module):
         """Training mode for these networks, eval mode for the others."""
         for name, net in self.networks.items():
             net.train(name in names)
+
+
+def of_run(module: Step, method: Method, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function(method, nets, *args)` of weights, buffers, hyper-parameters and args; the module is their shell."""
+
+    def called(params: Tensors, buffers: Tensors, hypers: Tensors, *args: Any) -> Any:
+        told = partial(function, replace(method, **hypers))
+        return functional_call(module, (params, buffers), (told, *args))
+
+    return called
 
 
 def owner(parameter: str) -> str:

@@ -28,7 +28,7 @@ def ready(
     tasks = [prepare(replace(config, seed=seed), lambda _: dataset) for seed in range(runs)]
     spec, loader = specify(config, tasks[0]), make_loader(tasks, config.train, device)
     method = build(config.method.name, config.method.settings)
-    runner = make_runner(executor, [method] * runs, spec, loader, train=config.train, execution=DEFAULT)
+    runner = make_runner(executor, [method] * runs, spec, loader, config=config, execution=DEFAULT)
     training = Training(runner, loader, spec, config.train, observer=watch)
     for phase in training.phases:  # each is entered, for it may estimate what a later one needs; none is trained
         training.position = Position(phase.number, phase.first, 0)

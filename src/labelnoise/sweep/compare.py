@@ -202,7 +202,7 @@ def _run(configs: Sequence[RunConfig], at: Workplace) -> None:
     if at.engine:  # whose devices have other memory than this one
         at.engine(plan_packs(configs, done), at)
         return
-    packs = plan_packs(configs, done, partial(most_runs, at=at))
+    packs = plan_packs(configs, done, partial(most_runs, at=at), lambda pack: at.store.journal(pack.name).halved)
     at.display.expect(len(packs))
     for pack in packs:
         train_pack(pack, at)

@@ -27,9 +27,9 @@ def train_or_halve(pack: Pack, at: Workplace) -> None:
         name = f"{pack.configs[0].method.name} × {len(pack.configs)}"
         at.display.warn(f"{name} did not fit in memory: halved to {sizes} runs")
     for half in halves:
-        if not at.store.journal(half.name).finished:
+        if not _finished(half, at):
             train_or_halve(half, at)
-    if {config.identity for config in pack.configs} <= at.store.runs().keys():
+    if _finished(pack, at):
         journal.forget()
 
 
@@ -46,6 +46,10 @@ def _trained(pack: Pack, at: Workplace) -> bool:
     if at.device.type == "cuda":
         torch.cuda.empty_cache()
     return at.store.journal(pack.name).finished  # it may have been short after that
+
+
+def _finished(pack: Pack, at: Workplace) -> bool:
+    return {config.identity for config in pack.configs} <= at.store.runs().keys()
 
 
 def _too_large(pack: Pack, at: Workplace) -> str:

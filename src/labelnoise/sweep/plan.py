@@ -54,11 +54,12 @@ def plan_packs(
     configs: Sequence[RunConfig],
     done: Collection[str] = (),
     most: Callable[[Pack], int] = lambda pack: len(pack.configs),
+    halved: Callable[[Pack], bool] = lambda pack: False,
 ) -> list[Pack]:
     """Packs in the order in which their first runs come, of at most so many runs, without those that are done.
 
     What is done plays no part in where packs begin: after an interruption the same ones are planned, for a checkpoint
-    goes by the name of its pack.
+    goes by the name of its pack. One that was halved stays whole, since its halves go by its runs.
     """
     groups: dict[tuple[Method, str], list[tuple[RunConfig, Method]]] = {}
     for config in configs:
@@ -67,8 +68,9 @@ def plan_packs(
         groups.setdefault((structure(method), rest.identity), []).append((config, method))
     packs = [Pack(tuple(c for c, _ in group), tuple(m for _, m in group)) for group in groups.values()]
     wanted = [pack for pack in packs if any(config.identity not in done for config in pack.configs)]
-    pieces = [_without(piece, done) for pack in wanted for piece in cut(pack, most(pack))]
-    return [piece for piece in pieces if piece.configs]
+    pieces = [piece for pack in wanted for piece in cut(pack, most(pack))]
+    left = ((piece, _without(piece, done)) for piece in pieces)
+    return [piece if halved(piece) else rest for piece, rest in left if rest.configs]
 
 
 def cut(pack: Pack, most: int) -> list[Pack]:

@@ -2,9 +2,9 @@
 
 import platform
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from math import inf
 from typing import Any
 
@@ -13,7 +13,7 @@ import torch
 
 import labelnoise
 from labelnoise import nets
-from labelnoise.config import RunConfig, Train
+from labelnoise.config import Named, RunConfig
 from labelnoise.data.dataset import Builder
 from labelnoise.data.loader import Loader, Task
 from labelnoise.data.split import split
@@ -102,6 +102,8 @@ def find_device(name: str) -> torch.device:
         device = None
     if device is None or device.type not in ("cpu", "cuda"):
         raise InputError(f"device {name!r} is not available here; use auto, cpu, cuda or cuda:N")
+    if device.type == "cuda":
+        torch.cuda.set_device(device)  # where streams and graphs are made
     return device
 
 
@@ -148,16 +150,26 @@ class _Writer:
 
 
 def make_runner(
-    name: str, methods: Sequence[Method], spec: DataSpec, loader: Loader, *, train: Train, execution: Execution
+    name: str, methods: Sequence[Method], spec: DataSpec, loader: Loader, *, config: RunConfig, execution: Execution
 ) -> Executor:
     """The executor of this name, compiled where that pays."""
-    like = torch.zeros((), device=loader.device)
+    like, train = torch.zeros((), device=loader.device), config.train
     if name == DISTRIBUTED:
         return distributed(methods, spec, loader.seeds, like, execution, train=train)
     runner = EXECUTORS[name](methods, spec, loader.seeds, like, execution)
     if execution.compiles(loader.device, train.epochs * loader.steps(train.batch)):
-        runner.compile(Compiler())
+        runner.compile(_compiler(name, execution, _shared(config)))
     return runner
+
+
+def _shared(config: RunConfig) -> str:
+    return replace(config, method=Named(""), code="", noise="", transition="", seed=0).identity
+
+
+@lru_cache(maxsize=1)
+def _compiler(executor: str, execution: Execution, shared: str) -> Compiler:
+    # one for packs that follow each other and differ in methods, noise and seeds alone
+    return Compiler()
 
 
 def run_pack(pack: Pack, at: Workplace) -> None:
@@ -171,7 +183,7 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     loader = make_loader(tasks, config.train, at.device, share)
     net, batch = spec.net(spec.classes), config.train.batch
     name = _executor(config, at) or choose(pack.methods[0], spec, len(pack.configs), at.device)
-    runner = make_runner(name, pack.methods, spec, loader, train=config.train, execution=at.execution)
+    runner = make_runner(name, pack.methods, spec, loader, config=config, execution=at.execution)
     writer = _Writer(pack, journal, at.display)
     checkpointer = Checkpointer(journal.checkpoint, warn=at.display.warn)
     if ranks.rank():

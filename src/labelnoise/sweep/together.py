@@ -28,6 +28,7 @@ from labelnoise.sweep.halving import train_or_halve
 from labelnoise.sweep.plan import Pack
 from labelnoise.sweep.run import Display, Workplace, find_device, run_pack
 
+SMALLER = "use a larger train.accumulate, or fewer seeds"
 _underway: list[Pack] = []  # what all processes are at work on: none hears anything else before it is done
 
 
@@ -74,10 +75,10 @@ def train_pack(pack: Pack, at: Workplace) -> None:
         _underway.append(pack)
         run_pack(pack, at)
         _underway.clear()
-    except RuntimeError as problem:
+    except (RuntimeError, MemoryError) as problem:
         if is_shortage(problem):
             name = pack.configs[0].method.name
-            raise InputError(f"{name} does not fit in memory; use a larger train.accumulate, or fewer seeds") from None
+            raise InputError(f"{name} does not fit in memory; {SMALLER}") from None
         if not ranks.is_loss(problem):
             raise
         raise InputError("another process of this training has ended; type the same command again to go on") from None
@@ -98,7 +99,10 @@ def follow(build: Builder, device: str) -> None:
     except InputError as problem:
         sys.stderr.write(f"process {ranks.rank()}: {problem}\n")
         raise SystemExit(2) from None
-    except RuntimeError as problem:
+    except (RuntimeError, MemoryError) as problem:
+        if is_shortage(problem):
+            sys.stderr.write(f"process {ranks.rank()}: the training does not fit in memory; {SMALLER}\n")
+            raise SystemExit(2) from None
         if not ranks.is_loss(problem):
             raise
         raise SystemExit(1) from None  # the process that ended first says why
