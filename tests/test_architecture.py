@@ -35,7 +35,9 @@ LAYERS = (
     ("speed",),
     ("testing",),
     ("comparing",),
-    ("cli_data",),
+    ("reproduce",),
+    ("cli_data", "cli_engine"),
+    ("cli_reproduce",),
     ("cli", "__main__", "__init__"),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}

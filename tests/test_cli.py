@@ -229,7 +229,7 @@ def test_list_shows_the_settings_of_methods_and_where_they_are_searched():
 
 
 def test_list_refuses_an_unknown_kind():
-    assert typed("list", "papers").exit_code == 2
+    assert typed("list", "authors").exit_code == 2
 
 
 def test_check_says_of_every_fact_that_it_holds():

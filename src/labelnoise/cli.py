@@ -9,6 +9,8 @@ import click
 
 from labelnoise import __version__
 from labelnoise.cli_data import data, own_data
+from labelnoise.cli_engine import cluster, engines
+from labelnoise.cli_reproduce import reproduce
 from labelnoise.errors import InputError
 from labelnoise.registry import Registry
 
@@ -67,6 +69,7 @@ def main() -> None:
 
 
 main.add_command(data)
+main.add_command(reproduce)
 
 
 @main.command(short_help="Compare methods on data: table, report and model.")
@@ -103,12 +106,7 @@ main.add_command(data)
 )
 @click.option("--deterministic", is_flag=True, help="Same seed, same numbers on a GPU too; slower.")
 @click.option("--eager", is_flag=True, help="On a GPU, neither compile nor record steps; slower.")
-@click.option(
-    "--engine", default="local", type=click.Choice(["local", "ray"]), help="This process, or Ray, see docs/cluster.md."
-)
-@click.option("--ray-address", metavar="ADDRESS", help="Of a running cluster, auto or HOST:PORT; else one starts here.")
-@click.option("--packs-per-gpu", metavar="N", type=int, help="Ray: packs that share a GPU; 1 by default.")
-@click.option("--runs-per-task", metavar="N", type=int, help="Ray: larger packs are cut; by default none.")
+@engines
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for all results; one under runs/ by default.")
 @click.option("--quiet", is_flag=True, help="Print nothing but the table.")
 def train(
@@ -146,8 +144,9 @@ def train(
     from labelnoise.report.terminal import Terminal
     from labelnoise.sweep.together import follow, joined
 
-    asked = {"address": ray_address, "packs_per_gpu": packs_per_gpu, "runs_per_task": runs_per_task}
-    cluster = _cluster(engine, device, {name: value for name, value in asked.items() if value is not None})
+    several = cluster(
+        device, engine=engine, ray_address=ray_address, packs_per_gpu=packs_per_gpu, runs_per_task=runs_per_task
+    )
     quiet = quiet or _follows()
     chosen = merge(read_yaml(config) if config else {}, _tree(options))
     if not (quiet or print_config) and (path := _path(chosen)):
@@ -159,13 +158,13 @@ def train(
         return
     console = Console()
     execution = Execution(None if executor == "auto" else executor, precision, eager, deterministic)
-    here = "auto" if cluster else device  # that of a cluster's workers is not for this process to find
+    here = "auto" if several else device  # that of a cluster's workers is not for this process to find
     with joined(here) as place:
         if _follows():
             follow(plan.build, place)
             return
         with Terminal(console, quiet=quiet) as display:
-            result = run_plan(plan, out=out, device=place, execution=execution, display=display, engine=cluster)
+            result = run_plan(plan, out=out, device=place, execution=execution, display=display, engine=several)
     show(result.summary, console)
     if not quiet:
         model = {"model": result.folder / "model.safetensors"} if result.has_model else {}
@@ -255,9 +254,12 @@ def speed(*, only: str, listed: bool, path: Path | None, force: bool, device: st
 
 
 @main.command("list")
-@click.argument("kind", type=click.Choice(["methods", "nets", "data", "noise"]))
+@click.argument("kind", type=click.Choice(["methods", "nets", "data", "noise", "papers"]))
 def list_names(kind: str) -> None:
     """Show the names that can be used."""
+    if kind == "papers":
+        _list_papers()
+        return
     from labelnoise.data.dataset import DATASETS
     from labelnoise.methods import METHODS
     from labelnoise.methods.base import described_settings
@@ -290,19 +292,16 @@ def check(name: str) -> None:
         raise SystemExit(1)
 
 
-def _cluster(engine: str, device: str, asked: dict[str, Any]) -> Any:
-    # the engine of several processes, where it is wanted
-    if engine == "local":
-        if asked:
-            raise InputError("--ray-address, --packs-per-gpu and --runs-per-task go with --engine ray; add it")
-        return None
-    from labelnoise.engine.ranks import started
-    from labelnoise.sweep.ray import Ray
+def _list_papers() -> None:
+    from labelnoise.papers.paper import paper, papers
 
-    if started() > 1:
-        raise InputError("torchrun and --engine ray both start processes; type the command with one of the two")
-
-    return Ray(device=device, **asked)
+    for name in papers():
+        source = paper(name)
+        click.echo(source.facts["title"])
+        for table in source.tables:
+            cells = source.published(table)
+            data = ", ".join(dict.fromkeys(cell.data for cell in cells))
+            click.echo(f"  {f'{name}/{table}':<24} {len(cells):>4} cells: {data}")
 
 
 def _follows() -> bool:

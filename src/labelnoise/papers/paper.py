@@ -63,22 +63,33 @@ class Paper:
             for row in _rows(self.folder / f"{table}.csv")
         ]
 
-    def recipe(self, data: str, label: str, net: str = "") -> dict[str, Any]:
-        """How the paper trains a method on these data: network (or another that it tries), training, split, seeds."""
+    def recipe(self, data: str, label: str, net: str = "", *, fast: bool = False) -> dict[str, Any]:
+        """How the paper trains a method on these data: network (or another that it tries), training, split, seeds.
+
+        The fast one has fewer epochs, and the same ones for all methods.
+        """
         self._named(label)
         found = self._of(data, self.facts["recipes"])
         shown = {key: value for key, value in found.items() if key not in ("for", "settings", "nets")}
         apply = (each for each in self.facts.get("training", []) if data in each.get("for", [data]))
         own = [{"train": each["train"]} for each in apply if label in each["methods"]]
         named = net or found.get("nets", {}).get(label)
-        whole = merge(*own, shown, {"net": named} if named else {})
+        short = {"train": self._of(data, self.facts["fast"])["train"]} if fast else {}
+        whole = merge(*own, shown, {"net": named} if named else {}, short)
         return {"data": data, **whole, "seeds": self.facts["protocol"]["seeds"]}
 
-    def method(self, label: str, data: str, noise: str) -> Named:
-        """A method by the paper's name for it, with the hyper-parameters that its authors chose here."""
+    def method(self, label: str, data: str, noise: str, *, fast: bool = False) -> Named:
+        """A method by the paper's name for it, with the hyper-parameters that its authors chose here.
+
+        The fast recipe has one setting for all noises.
+        """
         named = self._named(label)
         own = self._of(data, self.facts["recipes"]).get("settings", {}).get(label, {})
-        return Named(named.name, {**named.settings, **own, **self._chosen(label, data, noise)})
+        if fast:
+            chosen = self._of(data, self.facts["fast"]).get("settings", {}).get(label, {})
+        else:
+            chosen = self._chosen(label, data, noise)
+        return Named(named.name, {**named.settings, **own, **chosen})
 
     def grid(self, label: str, data: str) -> dict[str, tuple[Value, ...]]:
         """The values that the authors tried of each hyper-parameter; nothing of a method without any."""
@@ -88,10 +99,12 @@ class Paper:
                 return {name: tuple(values) for name, values in each["settings"].items()}
         return {}
 
-    def settings(self, data: str, noise: str, methods: Sequence[str], net: str = "") -> dict[str, Any]:
+    def settings(
+        self, data: str, noise: str, methods: Sequence[str], net: str = "", *, fast: bool = False
+    ) -> dict[str, Any]:
         """A comparison by the paper's recipe, as a tree of settings."""
-        chosen = [self.method(label, data, noise) for label in methods]
-        recipe, *others = [self.recipe(data, label, net) for label in methods]
+        chosen = [self.method(label, data, noise, fast=fast) for label in methods]
+        recipe, *others = [self.recipe(data, label, net, fast=fast) for label in methods]
         if len({each.name for each in chosen}) < len(chosen) or any(other != recipe for other in others):
             raise InputError(f"{', '.join(methods)}: variants, or trained differently, need comparisons of their own")
         return {**recipe, "noise": noise, "methods": {each.name: dict(each.settings) for each in chosen}}
@@ -119,10 +132,14 @@ class Paper:
         return {key: _setting(value) for key, value in (pair.split("=") for pair in by_noise.get(noise, ()))}
 
 
+def papers() -> list[str]:
+    """Names of all papers."""
+    return sorted(path.parent.name for path in HERE.glob("*/paper.yaml"))
+
+
 def paper(name: str) -> Paper:
     """The paper of this name."""
-    known = sorted(path.parent.name for path in HERE.glob("*/paper.yaml"))
-    if name not in known:
+    if name not in (known := papers()):
         raise InputError(f"there is no paper {name!r}; {nearest(name, known)}")
     return Paper(HERE / name, read_yaml(HERE / name / "paper.yaml"))
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from labelnoise.config import Named
+from labelnoise.errors import InputError
 from labelnoise.losses import divergence
 from labelnoise.methods import METHODS
 from labelnoise.methods.base import nested
@@ -20,7 +21,7 @@ from labelnoise.methods.notation import untold
 from labelnoise.metrics import divergence_values
 from labelnoise.metrics.fitness import fitness
 from labelnoise.results.select import SELECTIONS, NoisyValidation, accuracy_on_test
-from labelnoise.results.store import Contents, Run, Store
+from labelnoise.results.store import VARIOUS, Contents, Run, Store
 from labelnoise.sweep.plan import set_by_rate, told
 
 SIGNIFICANCE = 0.05
@@ -88,6 +89,8 @@ def summarise(store: Store) -> Summary:
 
 def summary_of(held: Contents) -> Summary:
     """The rows of what a folder holds: its runs but for those that a search has only tried."""
+    if held.facts["base"]["noise"] == VARIOUS:
+        raise InputError("runs of a published table have several noises; `labelnoise reproduce` shows them apart")
     counted = [run for run in held.runs.values() if run.identity in held.compared]
     groups: dict[str, list[Run]] = {}
     for run in counted:

@@ -27,6 +27,7 @@ from labelnoise.files import discard_drafts, explained, write
 from labelnoise.results.facts import NUMBER, fits, read_facts, run_again, write_facts
 from labelnoise.results.record import Record, append, read, rewrite
 
+VARIOUS = "various"  # the noise of a folder whose runs have several
 SETTING = {
     "base": {"noise": str, "net": {"name": str}, "train": {"epochs": int, "batch": int}},
     "data": {

@@ -57,24 +57,24 @@ def run_job(
     the folder is still closed to others.
     """
     dataset = make(0)
-    base, noise_rate = _base(job, dataset)
+    base, noise_rate = base_of(job, dataset)
     configs = comparison(base, job.methods, job.seeds, noise_rate)
-    facts = _check(configs, make, noise_rate)
-    with interruptions() as interrupt, Store.open(out or _folder(base), _common(base), facts) as store:
+    facts = facts_of(configs, make, noise_rate)
+    with interruptions() as interrupt, Store.open(out or _folder(base), common_of(base), facts) as store:
         for sentence in (headline(job, facts), *facts["notes"], *_remarks(job, dataset, noise_rate)):
             display.say(sentence)
         at = Workplace(store, make, device, execution, display, interrupt, frozenset(store.runs()), engine)
         if job.search.trials:
             configs = comparison(base, _search(job, base, noise_rate, at), job.seeds, noise_rate)
         store.note_compared([config.identity for config in configs])
-        _run(configs, at)
+        train_all(configs, at)
         conclude(store)
     return Outcome(store, [config.identity for config in configs])
 
 
 def written_out(job: Job, make: Builder) -> Job:
     """The job with every setting of its network and methods; those that are to be searched stay open."""
-    base, noise_rate = _base(job, make(0))
+    base, noise_rate = base_of(job, make(0))
     complete = [told(method, noise_rate) for method in job.methods]
     if job.search.trials > 1:
         complete = [_open(method, full) for method, full in zip(job.methods, complete, strict=True)]
@@ -86,8 +86,8 @@ def _open(method: Named, full: Named) -> Named:
     return Named(method.name, {key: value for key, value in full.settings.items() if key not in searched})
 
 
-def _base(job: Job, dataset: Dataset) -> tuple[RunConfig, float | None]:
-    # What all runs share, the matrix behind the noise's name included, and the share of wrong labels it aims at.
+def base_of(job: Job, dataset: Dataset) -> tuple[RunConfig, float | None]:
+    """What all runs share, the matrix behind the noise's name included, and the share of wrong labels it aims at."""
     noise = noise_for(dataset, job.noise)
     net = Named(job.net.name, resolved(job.net.name, job.net.settings))
     base = RunConfig(data=job.data, noise=noise.definition, net=net, train=job.train, split=job.split)
@@ -105,8 +105,8 @@ def _rate(dataset: Dataset, noise: Noise) -> float | None:
     return round(dataset.noise_rate, 6) or added
 
 
-def _check(configs: Sequence[RunConfig], make: Builder, noise_rate: float | None) -> dict[str, Any]:
-    # Raises where something cannot be trained; what is known of the data goes into the folder.
+def facts_of(configs: Sequence[RunConfig], make: Builder, noise_rate: float | None) -> dict[str, Any]:
+    """What is known of the data, for their folder; raises where something cannot be trained."""
     task = prepare(configs[0], make)
     augment.check(configs[0].train.augment, task.dataset.shape)
     spec = specify(configs[0], task)
@@ -170,7 +170,7 @@ def _search(job: Job, base: RunConfig, noise_rate: float | None, at: Workplace) 
     for configs in tried:
         if len(configs) > 1:
             at.display.say(f"{configs[0].method.name}: {len(configs)} settings are tried with seed 0")
-    _run([config for configs in tried for config in configs], at)
+    train_all([config for configs in tried for config in configs], at)
     runs = at.store.runs()
     return [_best(configs, runs, at) for configs in tried]
 
@@ -191,7 +191,8 @@ def _best(configs: Sequence[RunConfig], runs: Mapping[str, Run], at: Workplace) 
     return chosen
 
 
-def _run(configs: Sequence[RunConfig], at: Workplace) -> None:
+def train_all(configs: Sequence[RunConfig], at: Workplace) -> None:
+    """Those that are not finished, pack by pack."""
     done = at.store.runs()
     old = [config for config in configs if config.identity in at.before]
     for name, count in Counter(config.method.name for config in old).items():
@@ -208,11 +209,12 @@ def _run(configs: Sequence[RunConfig], at: Workplace) -> None:
         train_pack(pack, at)
 
 
-def _common(base: RunConfig) -> dict[str, Any]:
+def common_of(base: RunConfig) -> dict[str, Any]:
+    """What the runs of a folder have in common."""
     return {key: value for key, value in base.to_dict().items() if key not in ("method", "code", "seed")}
 
 
 def _folder(base: RunConfig) -> Path:
     words = [Path(base.data.source).stem or "data", *([] if base.noise == "none" else [base.noise])]
     name = "-".join(words).replace(":", "-").replace("/", "_")  # as any file system takes it
-    return Path("runs") / f"{name}-{digest(essential(_common(base)))[:8]}"
+    return Path("runs") / f"{name}-{digest(essential(common_of(base)))[:8]}"

@@ -1,0 +1,53 @@
+"""What of a paper is asked for: a table, and which of its cells."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from labelnoise.errors import InputError
+from labelnoise.papers.paper import Cell, Paper, paper
+from labelnoise.registry import nearest
+
+KEYS = ("data", "noise", "method", "net", "measure")  # by which cells are chosen
+
+
+class Table(NamedTuple):
+    """A table of a paper."""
+
+    paper: Paper
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.paper.folder.name}/{self.name}"
+
+
+def table(text: str) -> Table:
+    """That of a name such as logistic_normal/table1."""
+    name, _, wanted = text.partition("/")
+    source = paper(name)
+    if wanted not in source.tables:
+        raise InputError(f"paper {name!r} has no {wanted!r}; it has {', '.join(source.tables)}, as in {name}/table1")
+    return Table(source, wanted)
+
+
+def parsed(wishes: Sequence[str]) -> dict[str, list[str]]:
+    """`key=value` by key; values of the same key are alternatives."""
+    found: dict[str, list[str]] = {}
+    for wish in wishes:
+        key, equals, value = wish.partition("=")
+        if not equals or key not in KEYS:
+            raise InputError(f"--only takes {', '.join(KEYS)}, as in data=mnist; not {wish!r}")
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def chosen(cells: Sequence[Cell], only: Mapping[str, Sequence[str]]) -> list[Cell]:
+    """The cells that have one of the values for each key."""
+    for key, values in only.items():
+        known = list(dict.fromkeys(getattr(cell, key) for cell in cells))
+        for value in values:
+            if value not in known:
+                raise InputError(f"no cell has {key} {value!r}; {nearest(value, known)}")
+    found = [cell for cell in cells if all(getattr(cell, key) in values for key, values in only.items())]
+    if not found:
+        raise InputError("no cell has all of that; leave out one --only")
+    return found

@@ -1,0 +1,93 @@
+"""Ours beside the published: the difference, and whether chance explains it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from statistics import mean, stdev
+from typing import NamedTuple
+
+from scipy.stats import ttest_ind_from_stats
+
+from labelnoise.papers.paper import Cell
+
+ERRORS = 2  # standard errors within which a difference is chance
+SIGNIFICANCE = 0.05
+
+
+class Spread(NamedTuple):
+    """Mean and standard deviation of so many runs, in per cent."""
+
+    mean: float
+    std: float | None  # None of a single run
+    runs: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f}" + ("" if self.std is None else f" ± {self.std:.2f}")
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Of shares, one for each run."""
+    return Spread(100 * mean(values), 100 * stdev(values) if len(values) > 1 else None, len(values))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A published figure and what our runs reached, by the epoch that speaks for a run."""
+
+    cell: Cell
+    ours: Mapping[str, Spread]  # last, selected, oracle, …; nothing where no run is finished
+    reported: str  # the one of these that the paper reports
+    seeds: int  # of the published mean
+    failed: int = 0  # runs whose loss was no number in the end
+
+    @property
+    def published(self) -> Spread:
+        """What the paper says."""
+        return Spread(self.cell.mean, self.cell.std, 1 if self.cell.std is None else self.seeds)
+
+    @property
+    def reached(self) -> Spread | None:
+        """What we have to set beside it."""
+        return self.ours.get(self.reported)
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the published, in points."""
+        return None if self.reached is None else self.reached.mean - self.cell.mean
+
+    @cached_property
+    def error(self) -> float | None:
+        """Standard error of the difference; a single run is taken to spread as the other side does."""
+        if self.reached is None:
+            return None
+        sides = self.reached, self.published
+        known = [side.std for side in sides if side.std is not None]
+        if not known:
+            return None
+        return sqrt(sum((known[-1] if side.std is None else side.std) ** 2 / side.runs for side in sides))
+
+    @property
+    def within(self) -> bool | None:
+        """Whether chance explains the difference; None where nothing tells how large chance is."""
+        if self.difference is None or self.error is None:
+            return None
+        return abs(self.difference) <= ERRORS * self.error
+
+
+def not_worse(column: Sequence[Spread | None]) -> list[bool]:
+    """Which of a column are not significantly worse than its best, by the pooled two-sided t-test at 5 %.
+
+    The best is always one of them; what has a single run is not told apart from others, and not marked either.
+    """
+    there = [each for each in column if each is not None]
+    best = max(there, default=None, key=lambda each: each.mean)
+    return [each is not None and best is not None and (each is best or _alike(each, best)) for each in column]
+
+
+def _alike(first: Spread, second: Spread) -> bool:
+    if first.std is None or second.std is None:
+        return False
+    if first.std == second.std == 0:
+        return first.mean == second.mean
+    return bool(ttest_ind_from_stats(*first, *second).pvalue >= SIGNIFICANCE)

@@ -1,0 +1,70 @@
+"""How long a table takes on a device, before it is begun: a few steps of its networks are timed."""
+
+from dataclasses import replace
+from functools import cache
+
+import torch
+
+from labelnoise.config import Job, Named, RunConfig
+from labelnoise.data.dataset import DATASETS, Dataset
+from labelnoise.data.standard.catalogue import CARDS, Card
+from labelnoise.engine.choosing import choose
+from labelnoise.methods import build
+from labelnoise.reproduce.groups import Group
+from labelnoise.speed.blocks import Blocks
+from labelnoise.speed.running import ready, run
+from labelnoise.speed.targets import backbones
+from labelnoise.sweep.run import prepare, specify
+
+SECONDS = 1.0  # of timing for a network
+ROWS = 600  # random images that it is timed on
+SIDE_BY_SIDE = {"cpu": 1, "cuda": 16}  # runs that are timed together
+BATCH = {"cpu": 16, "cuda": 256}  # at most
+
+
+def seconds(group: Group, seeds: int, device: torch.device) -> float:
+    """That all runs of a group take, about: evaluation and the compiler are not in it."""
+    data, job = group.cells[0].data, group.job(group.cells[0])
+    passes = sum(backbones(method.name) for _, method in group.trained)  # of one epoch, with every seed
+    return rows(data) * job.train.epochs * seeds * passes / rate(data, job, device)
+
+
+def rate(data: str, job: Job, device: torch.device) -> float:
+    """Images per second of cross-entropy with a group's network and training."""
+    dataset = _like(data)
+    train = replace(job.train, epochs=1, batch=min(job.train.batch, BATCH[device.type], ROWS // 4))
+    config = RunConfig(noise="none", method=Named("ce"), net=job.net, train=train)
+    runs, watch = SIDE_BY_SIDE[device.type], Blocks(device, SECONDS)
+    spec = specify(config, prepare(config, lambda _: dataset))
+    executor = choose(build("ce"), spec, runs, device)
+    run(ready(replace(config, train=replace(train, epochs=200)), runs, executor, dataset, device=device, watch=watch))
+    return runs * train.batch / watch.step_seconds
+
+
+def rows(data: str) -> int:
+    """Images of its training part."""
+    card = _card(data)
+    return card.train if card else len(DATASETS.get(data)(0).learnable)
+
+
+def spoken(total: float) -> str:
+    """A time as a person would say it."""
+    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if total >= 2 * size:
+            return f"{total / size:.0f} {unit}"
+    return f"{max(1, round(total))} seconds"
+
+
+@cache
+def _like(data: str) -> Dataset:
+    # random images of the same shape, or the data themselves where they are made on the spot
+    if (card := _card(data)) is None:
+        return DATASETS.get(data)(0)
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randint(0, 256, (ROWS, *card.shape), generator=generator, dtype=torch.uint8)
+    y = torch.arange(ROWS) % card.classes
+    return Dataset(data, x, y, y, tuple(map(str, range(card.classes))))
+
+
+def _card(data: str) -> Card | None:
+    return CARDS.get(data.partition(":")[0])

@@ -1,0 +1,123 @@
+"""A reproduced table as text: for a terminal, a document, a spreadsheet, a paper."""
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
+from itertools import groupby
+
+from labelnoise.reproduce.beside import Beside, Spread, not_worse
+
+RULES = ("last", "selected", "oracle")
+VERDICTS = {True: "within noise", False: "off", None: "–"}
+HEAD = ("data", "noise", "method", "runs", *RULES, "reported as", "ours", "published", "difference", "")
+LATEX = str.maketrans(
+    {character: rf"\{character}" for character in "&%$#_{}"} | {"\\": r"\textbackslash{}", "±": r"$\pm$"}
+)
+LATEX |= str.maketrans({"τ": r"$\tau$", "Σ": r"$\Sigma$", "–": "--"})
+
+
+def rows(found: Sequence[Beside]) -> Iterator[tuple[str, ...]]:
+    """One for each cell; figures that are not significantly worse than the best of their column have a star."""
+    for each, (ours, published) in zip(found, _marks(found), strict=True):
+        cell, difference = each.cell, each.difference
+        yield (
+            f"{cell.data}, {cell.net}" if cell.net else cell.data,
+            cell.noise,
+            cell.method,
+            _runs(each),
+            *(_shown(each.ours.get(rule)) for rule in RULES),
+            each.reported if cell.measure == "test/accuracy_true" else f"{each.reported}, {cell.measure}",
+            _starred(_shown(each.reached), ours),
+            _starred(str(each.published), published),
+            "–" if difference is None else f"{difference:+.2f}",
+            VERDICTS[each.within],
+        )
+
+
+def markdown(found: Sequence[Beside]) -> str:
+    """A table for a document."""
+    lines = [HEAD, ["---"] * len(HEAD), *rows(found)]
+    return "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in line) + " |" for line in lines) + "\n"
+
+
+def latex(found: Sequence[Beside]) -> str:
+    """A `tabular` for a paper."""
+    lines = [" & ".join(text.translate(LATEX) for text in line) + r" \\" for line in (HEAD, *rows(found))]
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{'l' * 3}{'r' * (len(HEAD) - 3)}}}",
+            lines[0],
+            r"\hline",
+            *lines[1:],
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def table(found: Sequence[Beside]) -> str:
+    """Everything as numbers, for a program."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    sides = [f"{side}_{part}" for side in (*RULES, "ours", "published") for part in ("mean", "std", "runs")]
+    writer.writerow(
+        ["data", "noise", "net", "method", "measure", "reported", *sides, "failed", "difference", "error", "within"]
+    )
+    for each in found:
+        cell = each.cell
+        spreads = [*(each.ours.get(rule) for rule in RULES), each.reached, each.published]
+        numbers = [value for spread in spreads for value in (spread or (None,) * 3)]
+        verdict = [each.failed, each.difference, each.error, each.within]
+        writer.writerow(
+            [
+                cell.data,
+                cell.noise,
+                cell.net,
+                cell.method,
+                cell.measure,
+                each.reported,
+                *map(_number, [*numbers, *verdict]),
+            ]
+        )
+    return text.getvalue()
+
+
+def counts(found: Iterable[Beside]) -> str:
+    """How many cells are within noise, in a sentence."""
+    verdicts = [each.within for each in found]
+    told = [each for each in verdicts if each is not None]
+    return f"{len(told)} of {len(verdicts)} cells measured: {sum(told)} within noise, {len(told) - sum(told)} off"
+
+
+def _marks(found: Sequence[Beside]) -> list[tuple[bool, bool]]:
+    # of each cell, whether ours and the published figure are not worse than the best of their column
+    columns: dict[int, tuple[bool, bool]] = {}
+    places = sorted(range(len(found)), key=lambda place: _column(found[place]))
+    for _, together in groupby(places, key=lambda place: _column(found[place])):
+        column = list(together)
+        ours = not_worse([found[place].reached for place in column])
+        columns |= {place: (mark, found[place].cell.best) for place, mark in zip(column, ours, strict=True)}
+    return [columns[place] for place in range(len(found))]
+
+
+def _column(each: Beside) -> tuple[str, ...]:
+    return each.cell.data, each.cell.noise, each.cell.net, each.cell.measure
+
+
+def _runs(each: Beside) -> str:
+    runs = each.reached.runs if each.reached else 0
+    return f"{runs} of {runs + each.failed}" if each.failed else str(runs)
+
+
+def _shown(spread: Spread | None) -> str:
+    return "–" if spread is None else str(spread)
+
+
+def _starred(text: str, mark: bool) -> str:
+    return f"{text} *" if mark else text
+
+
+def _number(value: float | bool | None) -> str:
+    if value is None:
+        return ""
+    return str(int(value)) if isinstance(value, bool | int) else f"{value:.4f}"

@@ -1,0 +1,52 @@
+import pytest
+
+from labelnoise.errors import InputError
+from labelnoise.papers import paper
+from labelnoise.reproduce.asked import chosen, parsed, table
+
+CELLS = paper("logistic_normal").published("table1")
+
+
+def test_a_table_goes_by_the_name_of_its_paper():
+    found = table("causal_nl/table2")
+    assert (found.paper.folder.name, found.name, str(found)) == ("causal_nl", "table2", "causal_nl/table2")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("logistic_normal", "paper 'logistic_normal' has no ''; it has table1, table2, table3"),
+        ("causal_nl/table9", "has no 'table9'; it has table1, table2"),
+        ("causal/table1", "there is no paper 'causal'; did you mean 'causal_nl'"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_what_is(name, sentence):
+    with pytest.raises(InputError, match=sentence):
+        table(name)
+
+
+def test_wishes_for_the_same_key_are_alternatives_and_others_restrict():
+    only = parsed(["data=mnist", "noise=none", "noise=random:0.2:exact", "method=LN"])
+    found = chosen(CELLS, only)
+    assert {(cell.data, cell.noise, cell.method) for cell in found} == {
+        ("mnist", "none", "LN"),
+        ("mnist", "random:0.2:exact", "LN"),
+    }
+
+
+def test_without_wishes_all_cells_are_meant():
+    assert chosen(CELLS, {}) == CELLS
+
+
+@pytest.mark.parametrize(
+    ("wishes", "sentence"),
+    [
+        (["mnist"], "--only takes data, noise, method, net, measure"),
+        (["seed=3"], "--only takes data, noise"),
+        (["method=ce"], "no cell has method 'ce'; known are Bi-tempered, CE"),
+        (["data=mnist", "noise=none", "data=cifar10", "noise=asymmetric:0.1:exact", "net=lenet5"], "no cell has net"),
+    ],
+)
+def test_a_wish_that_no_cell_fulfils_is_refused(wishes, sentence):
+    with pytest.raises(InputError, match=sentence):
+        chosen(CELLS, parsed(wishes))

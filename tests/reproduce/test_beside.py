@@ -1,0 +1,74 @@
+from itertools import groupby
+from math import sqrt
+
+import pytest
+from scipy.stats import ttest_ind
+
+from labelnoise.papers import Cell, paper
+from labelnoise.reproduce.beside import Beside, Spread, not_worse, spread
+
+CELL = Cell("mnist", "random:0.4:exact", "CE", 70.67, 1.30, best=False)
+
+
+def beside(ours, cell=CELL, seeds=5):
+    return Beside(cell, {"last": ours} if ours else {}, "last", seeds)
+
+
+def test_shares_of_runs_become_per_cent_with_the_deviation_of_a_sample():
+    assert spread([0.5, 0.7]) == pytest.approx(Spread(60.0, 100 * sqrt(0.02), 2))
+    assert spread([0.5]) == Spread(50.0, None, 1)
+
+
+def test_a_difference_of_two_standard_errors_is_chance_and_more_is_not():
+    error = sqrt(1.2**2 / 3 + 1.30**2 / 5)
+    near, far = (beside(Spread(70.67 + shift * error, 1.2, 3)) for shift in (1.99, 2.01))
+    assert near.error == pytest.approx(error)
+    assert (near.within, far.within) == (True, False)
+    assert far.difference == pytest.approx(2.01 * error)
+
+
+def test_a_single_published_run_is_taken_to_spread_as_ours_do():
+    assert beside(Spread(72.0, 1.0, 4), CELL._replace(std=None)).error == pytest.approx(sqrt(1 / 4 + 1))
+
+
+def test_a_single_run_of_ours_is_taken_to_spread_as_the_published_ones_do():
+    assert beside(Spread(72.0, None, 1)).error == pytest.approx(sqrt(1.30**2 + 1.30**2 / 5))
+
+
+def test_where_nothing_spreads_nobody_knows():
+    found = beside(Spread(72.0, None, 1), CELL._replace(std=None))
+    assert (found.error, found.within, found.difference) == (None, None, pytest.approx(1.33))
+
+
+def test_without_runs_there_is_no_difference():
+    found = beside(None)
+    assert (found.reached, found.difference, found.error, found.within) == (None, None, None, None)
+
+
+@pytest.mark.parametrize("table", ["table1", "table2"])
+def test_marks_of_the_logistic_normal_paper_are_its_bold_figures(table):
+    cells = sorted(paper("logistic_normal").published(table), key=lambda cell: (cell.data, cell.noise))
+    for _, column in groupby(cells, key=lambda cell: (cell.data, cell.noise)):
+        together = list(column)
+        marked = not_worse([Spread(cell.mean, cell.std, 5) for cell in together])
+        assert marked == [cell.best for cell in together]
+
+
+def test_marks_are_those_of_the_t_test_on_the_runs_themselves():
+    runs = [[0.71, 0.72, 0.73], [0.725, 0.73, 0.735], [0.60, 0.61, 0.62]]
+    marked = not_worse([spread(each) for each in runs])
+    assert marked == [bool(ttest_ind(each, runs[1]).pvalue >= 0.05) for each in runs]
+    assert marked == [True, True, False]
+
+
+def test_what_is_missing_or_alone_is_not_marked_but_the_best_is():
+    assert not_worse([None, Spread(60, None, 1), Spread(70, None, 1)]) == [False, False, True]
+    assert not_worse([None, None]) == [False, False]
+
+
+def test_figures_without_any_spread_are_alike_only_if_they_are_equal():
+    assert not_worse([Spread(99, 0.0, 3), Spread(99, 0.0, 3), Spread(98, 0.0, 3)]) == [True, True, False]
+
+
+def test_a_spread_is_shown_with_two_digits():
+    assert (str(Spread(98.123, 0.456, 5)), str(Spread(98.123, None, 1))) == ("98.12 ± 0.46", "98.12")

@@ -1,0 +1,42 @@
+import pytest
+import torch
+
+from labelnoise.papers import paper
+from labelnoise.reproduce import estimate as module
+from labelnoise.reproduce.estimate import rate, rows, seconds, spoken
+from labelnoise.reproduce.groups import groups
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(
+    ("total", "words"),
+    [(0.2, "1 seconds"), (90, "90 seconds"), (600, "10 minutes"), (9000, "2 hours"), (1e6, "12 days")],
+)
+def test_a_time_is_told_in_a_unit_of_its_size(total, words):
+    assert spoken(total) == words
+
+
+def test_rows_are_those_of_the_card_or_of_the_data_themselves():
+    assert (rows("mnist"), rows("cifar10n:worst"), rows("digits")) == (60_000, 50_000, 1797)
+
+
+def test_time_is_that_of_all_images_that_networks_see(tiny, monkeypatch):
+    monkeypatch.setattr(module, "rate", lambda data, job, device: 1000.0)
+    (group,) = groups(tiny, tiny.published("table1"), "paper")
+    assert seconds(group, 3, CPU) == pytest.approx(1797 * 2 * 3 * 4 / 1000)
+
+
+def test_two_networks_take_twice_the_time(monkeypatch):
+    monkeypatch.setattr(module, "rate", lambda data, job, device: 1000.0)
+    source = paper("causal_nl")
+    cells = [cell for cell in source.published("table1") if cell.noise == "instance:0.2"]
+    by_method = {cell.method: seconds(groups(source, [cell], "paper")[0], 1, CPU) for cell in cells}
+    assert by_method["Co-teaching"] == 2 * 60_000 * 200 / 1000
+    assert by_method["CE"] == 60_000 * 100 / 1000
+
+
+def test_a_network_is_timed_on_data_of_the_same_shape_that_need_not_be_there():
+    source = paper("logistic_normal")
+    (group,) = groups(source, [cell for cell in source.published("table1") if cell.data == "mnist"], "paper")
+    assert rate("mnist", group.job(group.cells[0]), CPU) > 1

@@ -1,0 +1,69 @@
+import csv
+from io import StringIO
+
+import pytest
+
+from labelnoise.papers import Cell
+from labelnoise.reproduce.beside import Beside, Spread
+from labelnoise.reproduce.tables import HEAD, counts, latex, markdown, rows, table
+
+CE = Cell("mnist", "random:0.4:exact", "CE", 70.67, 1.30, best=False)
+LN = Cell("mnist", "random:0.4:exact", "LN_τ", 97.20, 0.10, best=True, net="lenet5")
+CLEAN = Cell("mnist", "none", "CE", 99.00, None, best=False)
+FOUND = [
+    Beside(CE, {"last": Spread(71.0, 1.0, 3), "selected": Spread(90.0, 1.0, 3)}, "last", 5, failed=1),
+    Beside(LN, {"last": Spread(95.0, 0.1, 3)}, "last", 5),
+    Beside(CLEAN, {}, "last", 5),
+]
+
+
+def by_name(found):
+    return [dict(zip(HEAD, row, strict=True)) for row in rows(found)]
+
+
+def test_a_row_says_where_what_and_how_far_off():
+    first, second, third = by_name(FOUND)
+    assert (first["runs"], first["last"], first["selected"], first["oracle"]) == (
+        "3 of 4",
+        "71.00 ± 1.00",
+        "90.00 ± 1.00",
+        "–",
+    )
+    assert (first["difference"], first[""]) == ("+0.33", "within noise")
+    assert (second["data"], second["difference"], second[""]) == ("mnist, lenet5", "-2.20", "off")
+    assert (third["runs"], third["ours"], third["difference"], third[""]) == ("0", "–", "–", "–")
+
+
+def test_published_stars_are_the_papers_and_ours_are_tested():
+    first, second, _ = by_name(FOUND)
+    assert (first["published"], second["published"]) == ("70.67 ± 1.30", "97.20 ± 0.10 *")
+    assert (first["ours"], second["ours"]) == ("71.00 ± 1.00 *", "95.00 ± 0.10 *")  # each is alone in its column
+
+
+def test_in_a_column_what_is_significantly_worse_has_no_star():
+    together = [FOUND[0], Beside(LN._replace(net=""), FOUND[1].ours, "last", 5)]
+    assert [row["ours"][-1] for row in by_name(together)] == ["0", "*"]
+
+
+def test_markdown_has_a_line_for_each_cell():
+    lines = markdown(FOUND).splitlines()
+    assert len(lines) == 2 + len(FOUND)
+    assert {line.count("|") for line in lines} == {len(HEAD) + 1}
+
+
+def test_latex_escapes_what_latex_would_read():
+    text = latex(FOUND)
+    assert r"LN\_$\tau$" in text
+    assert text.count(r"\\") == 1 + len(FOUND)
+
+
+def test_numbers_are_there_for_programs():
+    first, _, third = csv.DictReader(StringIO(table(FOUND)))
+    assert float(first["ours_mean"]) == 71.0
+    assert float(first["difference"]) == pytest.approx(0.33)
+    assert (first["within"], first["failed"], first["published_runs"]) == ("1", "1", "5")
+    assert (third["ours_mean"], third["within"], third["published_std"]) == ("", "", "")
+
+
+def test_cells_are_counted():
+    assert counts(FOUND) == "2 of 3 cells measured: 1 within noise, 1 off"

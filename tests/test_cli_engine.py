@@ -1,0 +1,36 @@
+import json
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from labelnoise.cli_engine import cluster, engines
+from labelnoise.errors import InputError
+
+NOTHING = {"ray_address": None, "packs_per_gpu": None, "runs_per_task": None}
+
+
+@click.command()
+@engines
+def command(**options):
+    click.echo(json.dumps(options))
+
+
+def test_a_command_gets_the_options():
+    found = CliRunner().invoke(command, ["--engine", "ray", "--packs-per-gpu", "2"])
+    assert json.loads(found.output) == NOTHING | {"engine": "ray", "packs_per_gpu": 2}
+
+
+def test_locally_there_is_no_cluster():
+    assert cluster("cpu", engine="local", **NOTHING) is None
+
+
+def test_what_is_for_ray_needs_ray():
+    with pytest.raises(InputError, match="go with --engine ray"):
+        cluster("cpu", engine="local", **NOTHING | {"packs_per_gpu": 2})
+
+
+def test_under_torchrun_there_is_no_ray(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(InputError, match="torchrun and --engine ray both start processes"):
+        cluster("cpu", engine="ray", **NOTHING)
