@@ -17,7 +17,7 @@ LAYERS = (
     ("errors",),
     ("files",),
     ("registry",),
-    ("types", "threads"),
+    ("types", "threads", "software"),
     ("rng",),
     ("config",),
     ("configure",),

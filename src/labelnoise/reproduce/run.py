@@ -15,6 +15,7 @@ from labelnoise.reproduce.beside import Beside, spread
 from labelnoise.reproduce.groups import Group, Recipe, Trainings, groups, trainings
 from labelnoise.reproduce.outcomes import Outcome
 from labelnoise.results.store import Store
+from labelnoise.software import commit
 from labelnoise.sweep.compare import facts_of, train_all
 from labelnoise.sweep.run import Display, Engine, Workplace
 
@@ -31,7 +32,6 @@ class Place:
     display: Display
     execution: Execution = DEFAULT
     engine: Engine | None = None
-    commit: str = ""
 
 
 def reproduce(table: Table, cells: Sequence[Cell], *, seeds: int, recipe: Recipe, at: Place) -> list[Beside]:
@@ -62,7 +62,8 @@ def train(group: Group, runs: Trainings, at: Place) -> dict[str, Outcome]:
             store, runs.build, at.device, at.execution, at.display, interrupt, frozenset(store.runs()), at.engine
         )
         train_all(missing, place)
-        finished = {run.identity: outcomes.outcome(run, at.commit) for run in store.runs().values()}
+        code = commit()
+        finished = {run.identity: outcomes.outcome(run, code) for run in store.runs().values()}
     known |= {identity: each for identity, each in finished.items() if identity not in known}
     outcomes.keep(path, known.values())
     return known

@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +15,11 @@ import torch
 from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.registry import nearest
+from labelnoise.software import commit, versions
 from labelnoise.speed.cases import Bench, absent
 from labelnoise.speed.figure import Figure
 from labelnoise.speed.rows import ROWS, Row
 from labelnoise.speed.targets import reached, sentence
-from labelnoise.sweep.run import versions
 
 
 def selected(names: Sequence[str]) -> dict[str, Row]:
@@ -66,7 +65,7 @@ def machine(device: torch.device) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "versions": versions(),
-        "commit": _commit(),
+        "commit": commit(),
         "command": " ".join(["labelnoise", *sys.argv[1:]]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -80,12 +79,3 @@ def _write(path: Path | None, found: Mapping[str, Any]) -> None:
 def _kept(figure: Figure, marks: Sequence[tuple[Any, float]]) -> dict[str, Any]:
     targets = [{**target._asdict(), "reached": share} for target, share in marks]
     return figure.to_dict() | ({"targets": targets} if targets else {})
-
-
-def _commit() -> str:
-    # of the tree that this file lies in, if git keeps it
-    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40"]
-    try:
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""

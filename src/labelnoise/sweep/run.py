@@ -1,6 +1,5 @@
 """Packs into records, on this machine."""
 
-import platform
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -8,10 +7,8 @@ from functools import lru_cache, partial
 from math import inf
 from typing import Any
 
-import numpy as np
 import torch
 
-import labelnoise
 from labelnoise import nets
 from labelnoise.config import Named, RunConfig
 from labelnoise.data.dataset import Builder
@@ -39,6 +36,7 @@ from labelnoise.noise.corrupt import corrupt
 from labelnoise.results.model import Member, save_model
 from labelnoise.results.record import Record
 from labelnoise.results.store import Journal, Store
+from labelnoise.software import versions
 from labelnoise.sweep.plan import Pack
 from labelnoise.threads import threads
 from labelnoise.types import DataSpec
@@ -240,12 +238,6 @@ def _runs(pack: Pack, training: Training, tasks: list[Task]) -> list[dict[str, A
         {"run": each.identity, "config": each.to_dict(), "noise_rate": _rate(task), "failed": training.failed.get(r)}
         for r, (each, task) in enumerate(zip(pack.configs, tasks, strict=True))
     ]
-
-
-def versions() -> dict[str, str]:
-    """Of what the numbers depend on."""
-    own = {"labelnoise": labelnoise.__version__, "python": platform.python_version()}
-    return own | {"torch": torch.__version__, "numpy": np.__version__}
 
 
 def _rate(task: Task) -> float | None:
