@@ -16,6 +16,7 @@ from labelnoise.errors import InputError
 from labelnoise.registry import nearest
 
 HERE = Path(__file__).parent
+ACCURACY = "test/accuracy_true"
 
 
 class Cell(NamedTuple):
@@ -28,7 +29,7 @@ class Cell(NamedTuple):
     std: float | None  # None of a single run
     best: bool  # printed in bold
     net: str = ""  # where a table has several
-    measure: str = "test/accuracy_true"  # as records name it
+    measure: str = ACCURACY  # as records name it
     highest: float | None = None  # of all runs, where that is printed too
 
 
@@ -57,7 +58,7 @@ class Paper:
                 std=_number(row["std"]),
                 best=row["best"] == "1",
                 net=row.get("net", ""),
-                measure=row.get("measure", "test/accuracy_true"),
+                measure=row.get("measure", ACCURACY),
                 highest=_number(row.get("highest", "")),
             )
             for row in _rows(self.folder / f"{table}.csv")

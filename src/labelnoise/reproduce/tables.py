@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from itertools import groupby
 
+from labelnoise.papers.paper import ACCURACY, Cell
 from labelnoise.reproduce.beside import Beside, Spread, not_worse
 
 RULES = ("last", "selected", "oracle")
 VERDICTS = {True: "within noise", False: "off", None: "–"}
-HEAD = ("data", "noise", "method", "runs", *RULES, "reported as", "ours", "published", "difference", "")
+HEAD = ("data", "noise", "method", "runs", *RULES, "ours", "published", "difference", "")
 LATEX = str.maketrans(
     {character: rf"\{character}" for character in "&%$#_{}"} | {"\\": r"\textbackslash{}", "±": r"$\pm$"}
 )
@@ -18,15 +19,14 @@ LATEX |= str.maketrans({"τ": r"$\tau$", "Σ": r"$\Sigma$", "–": "--"})
 
 def rows(found: Sequence[Beside]) -> Iterator[tuple[str, ...]]:
     """One for each cell; figures that are not significantly worse than the best of their column have a star."""
-    for each, (ours, published) in zip(found, _marks(found), strict=True):
+    for each, (ours, published) in zip(found, marks(found), strict=True):
         cell, difference = each.cell, each.difference
         yield (
-            f"{cell.data}, {cell.net}" if cell.net else cell.data,
+            placed(cell),
             cell.noise,
             cell.method,
             _runs(each),
             *(_shown(each.ours.get(rule)) for rule in RULES),
-            each.reported if cell.measure == "test/accuracy_true" else f"{each.reported}, {cell.measure}",
             _starred(_shown(each.reached), ours),
             _starred(str(each.published), published),
             "–" if difference is None else f"{difference:+.2f}",
@@ -89,8 +89,14 @@ def counts(found: Iterable[Beside]) -> str:
     return f"{len(told)} of {len(verdicts)} cells measured: {sum(told)} within noise, {len(told) - sum(told)} off"
 
 
-def _marks(found: Sequence[Beside]) -> list[tuple[bool, bool]]:
-    # of each cell, whether ours and the published figure are not worse than the best of their column
+def placed(cell: Cell) -> str:
+    """The part of a table that a cell stands in: its data, and what else there are several of."""
+    measure = "" if cell.measure == ACCURACY else cell.measure
+    return ", ".join(filter(None, (cell.data, cell.net, measure)))
+
+
+def marks(found: Sequence[Beside]) -> list[tuple[bool, bool]]:
+    """Of each cell, whether ours and the published figure are not worse than the best of their column."""
     columns: dict[int, tuple[bool, bool]] = {}
     places = sorted(range(len(found)), key=lambda place: _column(found[place]))
     for _, together in groupby(places, key=lambda place: _column(found[place])):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -58,7 +59,28 @@ def _page(table: Table, found: Sequence[Beside], recipe: Recipe) -> str:
         str(table),
         counts=tables.counts(found),
         facts=told,
-        head=tables.HEAD,
-        lines=list(tables.rows(found)),
+        parts=list(_parts(found)),
         deviations=facts["deviations"],
     )
+
+
+def _parts(found: Sequence[Beside]) -> Iterator[dict[str, Any]]:
+    # methods down, noises across, as papers have it
+    shown = {each.cell: _shown(each, *marks) for each, marks in zip(found, tables.marks(found), strict=True)}
+    for title in dict.fromkeys(tables.placed(cell) for cell in shown):
+        cells = {(cell.method, cell.noise): text for cell, text in shown.items() if tables.placed(cell) == title}
+        methods, noises = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
+        rows = [(method, [cells.get((method, noise)) for noise in noises]) for method in methods]
+        yield {"title": title, "noises": noises, "rows": rows}
+
+
+def _shown(each: Beside, best: bool, published_best: bool) -> dict[str, Any]:
+    off = "" if each.within is not False else " !"
+    return {
+        "ours": "–" if each.reached is None else str(each.reached),
+        "published": str(each.published),
+        "difference": "" if each.difference is None else f"{each.difference:+.2f}{off}",
+        "verdict": {True: "within", False: "off", None: ""}[each.within],
+        "best": best,
+        "published_best": published_best,
+    }
