@@ -7,7 +7,8 @@ from labelnoise import compare_methods
 from labelnoise.errors import InputError
 from labelnoise.report.summary import summarise
 from labelnoise.reproduce.asked import Table
-from labelnoise.reproduce.run import OUTCOMES, WORK, Place, reproduce
+from labelnoise.reproduce.kept import OUTCOMES
+from labelnoise.reproduce.run import WORK, Place, reproduce
 from labelnoise.results.store import Store
 from labelnoise.sweep.run import Display
 

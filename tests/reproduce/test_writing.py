@@ -18,8 +18,8 @@ def found(tiny):
 def test_it_is_said_beforehand_how_much_there_is_to_train(tiny, monkeypatch):
     monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1000.0)
     first, total = announced(groups(tiny, tiny.published("table1"), "paper"), 3, CPU)
-    assert first == "digits, mlp: CE, GCE × 2 noises × 3 seeds, 12 runs × 2 epochs, about 43 seconds"
-    assert total == "in all 12 runs, 24 epochs, about 43 seconds on cpu"
+    assert first == "digits, mlp: CE, GCE × 2 noises × 3 seeds, 12 runs × 2 epochs, about 30 seconds"
+    assert total == "in all 12 runs, 24 epochs, about 30 seconds on cpu"
 
 
 def test_four_files_hold_the_table(tiny, found, tmp_path):

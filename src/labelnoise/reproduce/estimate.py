@@ -5,7 +5,7 @@ from functools import cache
 
 import torch
 
-from labelnoise.config import Job, Named, RunConfig
+from labelnoise.config import Job, Named, RunConfig, Split
 from labelnoise.data.dataset import DATASETS, Dataset
 from labelnoise.data.standard.catalogue import CARDS, Card
 from labelnoise.engine.choosing import choose
@@ -26,7 +26,7 @@ def seconds(group: Group, seeds: int, device: torch.device) -> float:
     """That all runs of a group take, about: evaluation and the compiler are not in it."""
     data, job = group.cells[0].data, group.job(group.cells[0])
     passes = sum(backbones(method.name) for _, method in group.trained)  # of one epoch, with every seed
-    return rows(data) * job.train.epochs * seeds * passes / rate(data, job, device)
+    return rows(data, job.split) * job.train.epochs * seeds * passes / rate(data, job, device)
 
 
 def rate(data: str, job: Job, device: torch.device) -> float:
@@ -41,10 +41,11 @@ def rate(data: str, job: Job, device: torch.device) -> float:
     return runs * train.batch / watch.step_seconds
 
 
-def rows(data: str) -> int:
-    """Images of its training part."""
+def rows(data: str, split: Split) -> float:
+    """Of data that are trained on, about."""
     card = _card(data)
-    return card.train if card else len(DATASETS.get(data)(0).learnable)
+    there = card.train if card else round((1 - split.test) * len(DATASETS.get(data)(0).learnable))
+    return min(split.rows or there, there) * (1 - split.validation / (1 - split.test))
 
 
 def spoken(total: float) -> str:

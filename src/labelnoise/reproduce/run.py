@@ -11,15 +11,14 @@ from labelnoise.engine.ranks import interrupt as interruptions
 from labelnoise.papers.paper import Cell
 from labelnoise.reproduce import outcomes
 from labelnoise.reproduce.asked import Table
-from labelnoise.reproduce.beside import Beside, spread
+from labelnoise.reproduce.beside import Beside
 from labelnoise.reproduce.groups import Group, Recipe, Trainings, groups, trainings
-from labelnoise.reproduce.outcomes import Outcome
+from labelnoise.reproduce.kept import OUTCOMES, besides, note
 from labelnoise.results.store import Store
 from labelnoise.software import commit
 from labelnoise.sweep.compare import facts_of, train_all
 from labelnoise.sweep.run import Display, Engine, Workplace
 
-OUTCOMES = "runs.jsonl"
 WORK = "work"  # checkpoints, and records of every epoch
 
 
@@ -36,23 +35,20 @@ class Place:
 
 def reproduce(table: Table, cells: Sequence[Cell], *, seeds: int, recipe: Recipe, at: Place) -> list[Beside]:
     """Train what is missing, and set all beside the published; outcomes are kept group by group."""
-    found: dict[Cell, Beside] = {}
     for group in groups(table.paper, cells, recipe):
         runs = trainings(group, seeds)
-        known = train(group, runs, at)
-        for cell, configs in runs.runs:
-            own = [known[config.identity] for config in configs if config.identity in known]
-            found[cell] = beside(cell, own, table.paper.facts["protocol"])
-    return [found[cell] for cell in cells]
+        train(group, runs, at)
+        note(at.out, recipe, ((cell, [config.identity for config in configs]) for cell, configs in runs.runs))
+    return besides(table, cells, recipe, at.out)
 
 
-def train(group: Group, runs: Trainings, at: Place) -> dict[str, Outcome]:
-    """The outcomes of a group's runs, of which none is trained twice."""
+def train(group: Group, runs: Trainings, at: Place) -> None:
+    """Have the outcomes of a group's runs, of which none is trained twice."""
     path = at.out / OUTCOMES
     known = outcomes.read(path)
     missing = [config for config in runs.configs if config.identity not in known]
     if not missing:
-        return known
+        return
     facts = facts_of(missing, runs.build, runs.noise_rate)
     with (
         interruptions() as interrupt,
@@ -66,17 +62,3 @@ def train(group: Group, runs: Trainings, at: Place) -> dict[str, Outcome]:
         finished = {run.identity: outcomes.outcome(run, code) for run in store.runs().values()}
     known |= {identity: each for identity, each in finished.items() if identity not in known}
     outcomes.keep(path, known.values())
-    return known
-
-
-def beside(cell: Cell, own: Sequence[Outcome], protocol: dict[str, object]) -> Beside:
-    """A cell and what its runs reached."""
-    healthy = [each for each in own if not each.failed]
-    rules = list(healthy[0].measures) if healthy else []
-    values = {rule: [each.measured(rule, cell.measure) for each in healthy] for rule in rules}
-    ours = {
-        rule: spread([value for value in each if value is not None])
-        for rule, each in values.items()
-        if None not in each
-    }
-    return Beside(cell, ours, str(protocol["reported"]), int(str(protocol["seeds"])), len(own) - len(healthy))

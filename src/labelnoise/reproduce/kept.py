@@ -1,0 +1,75 @@
+"""What is known of a table: outcomes of runs, and which of them each cell is made of.
+
+Both are small files of a folder. With them a table is put together anywhere, without its data.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from labelnoise.errors import InputError
+from labelnoise.files import write
+from labelnoise.papers.paper import Cell
+from labelnoise.reproduce import outcomes
+from labelnoise.reproduce.asked import KEYS, Table
+from labelnoise.reproduce.beside import Beside, spread
+from labelnoise.reproduce.groups import Recipe
+from labelnoise.reproduce.outcomes import Outcome
+
+OUTCOMES, CELLS = "runs.jsonl", "cells.jsonl"
+
+
+class Key(NamedTuple):
+    """A cell under one of the recipes."""
+
+    recipe: Recipe
+    data: str
+    noise: str
+    method: str
+    net: str
+    measure: str
+
+
+def note(folder: Path, recipe: Recipe, runs: Iterable[tuple[Cell, Sequence[str]]]) -> None:
+    """Keep which runs cells are made of; others stay as they are."""
+    known = _cells(folder) | {_key(recipe, cell): list(identities) for cell, identities in runs}
+    lines = [json.dumps(key._asdict() | {"runs": runs}) for key, runs in sorted(known.items())]
+    write(folder / CELLS, "".join(f"{line}\n" for line in lines))
+
+
+def besides(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> list[Beside]:
+    """Cells beside what their runs have reached, as far as they are finished."""
+    known, made_of = outcomes.read(folder / OUTCOMES), _cells(folder)
+    own = {cell: [known[run] for run in made_of.get(_key(recipe, cell), ()) if run in known] for cell in cells}
+    return [beside(cell, own[cell], table.paper.facts["protocol"]) for cell in cells]
+
+
+def beside(cell: Cell, own: Sequence[Outcome], protocol: Mapping[str, object]) -> Beside:
+    """A cell and what its runs reached."""
+    healthy = [each for each in own if not each.failed]
+    rules = list(healthy[0].measures) if healthy else []
+    values = {rule: [each.measured(rule, cell.measure) for each in healthy] for rule in rules}
+    ours = {
+        rule: spread([value for value in each if value is not None])
+        for rule, each in values.items()
+        if None not in each
+    }
+    return Beside(cell, ours, str(protocol["reported"]), int(str(protocol["seeds"])), len(own) - len(healthy))
+
+
+def _key(recipe: Recipe, cell: Cell) -> Key:
+    return Key(recipe, *(getattr(cell, name) for name in KEYS))
+
+
+def _cells(folder: Path) -> dict[Key, list[str]]:
+    path = folder / CELLS
+    if not path.exists():
+        return {}
+    try:
+        found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return {Key(*(each[name] for name in Key._fields)): each["runs"] for each in found}
+    except (OSError, ValueError, TypeError, KeyError) as problem:
+        raise InputError(
+            f"{path} is not a file of cells ({problem}); restore it, or delete it and type again"
+        ) from None
