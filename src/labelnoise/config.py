@@ -83,6 +83,18 @@ class Augment:
 
 
 @dataclass(frozen=True)
+class WarmUp:
+    """How a stage called warm-up is trained, where that is otherwise than the rest."""
+
+    lr: float = 0.0  # learning rate; 0: as the rest, and so is the schedule
+    schedule: Schedule = Schedule()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lr < inf:
+            raise InputError(f"lr of a warm-up must be a number and not negative, but is {self.lr}")
+
+
+@dataclass(frozen=True)
 class Train:
     """How to train, whatever the method."""
 
@@ -93,6 +105,7 @@ class Train:
     sync_batchnorm: bool = False  # of several processes: BatchNorm goes by the rows of all, not of each
     optimiser: Optimiser = Optimiser()
     schedule: Schedule = Schedule()
+    warm_up: WarmUp = WarmUp()
     augment: Augment = Augment()
 
     def __post_init__(self) -> None:

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from labelnoise.config import Optimiser, Schedule
+from labelnoise.config import Optimiser, Schedule, WarmUp
 from labelnoise.data.loader import batches
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.evaluate import training_probs
 from labelnoise.engine.executors import EXECUTORS
 from labelnoise.engine.interrupt import InterruptError
 from labelnoise.engine.lanes import Alone
+from labelnoise.engine.loop import Position
 from labelnoise.engine.outcome import Outcome
 from labelnoise.errors import InputError
 from labelnoise.losses.cross_entropy import cross_entropy
@@ -551,3 +552,21 @@ def test_without_the_truth_no_precision_of_what_is_kept_is_told():
     trained.loader.parts = {name: part._replace(y_true=None) for name, part in trained.loader.parts.items()}
     trained.run()
     assert [name for name in seen.results[0].measures[0] if "kept" in name] == ["train/kept_net"]
+
+
+def test_a_warm_up_has_its_own_learning_rate_also_after_an_interruption(tmp_path):
+    train = replace(TRAIN, epochs=4, optimiser=Optimiser("sgd", lr=1e-3), warm_up=WarmUp(0.5))
+    method = build("f_divergence", {"warm_up": 0.5})
+    checkpointer = Checkpointer(tmp_path / "checkpoint", every_seconds=1e9)
+    found = training([method], seeds=[0], train=train, checkpointer=checkpointer)
+    rates = []
+    for phase in found.phases:
+        found.begin(phase)
+        rates.append(found.executor.lanes[0].updaters[""].rates[0])
+        found.entered = True
+        found.position = Position(phase.number, phase.first, 0)
+        found.save()
+        again = training([method], seeds=[0], train=train, checkpointer=checkpointer)
+        again.resume()
+        rates.append(again.executor.lanes[0].updaters[""].rates[0])
+    assert rates == [0.5, 0.5, 1e-3, 1e-3]

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelnoise.engine.phases import phases
+from labelnoise.config import Optimiser, Schedule, Train, WarmUp
+from labelnoise.engine.phases import phases, trained_by
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Method, Stage
 from labelnoise.methods.ce import CE
@@ -51,3 +52,21 @@ def test_every_stage_has_an_epoch_and_none_is_lost(raw, more):
 def test_fewer_epochs_than_stages_are_refused():
     with pytest.raises(InputError, match="epochs is 2, but each of the 3 stages of 'Shares' needs one; give more"):
         phases(Shares((0.3, 0.3, 0.4)), 2)
+
+
+OWN, FALLING, STEPS = Optimiser("adam", lr=3e-3), Schedule("cosine"), Schedule("step", milestones=(2,))
+TRAIN = Train(optimiser=Optimiser("sgd", lr=0.01), schedule=FALLING)
+WARM = Train(optimiser=Optimiser("sgd", lr=0.01), schedule=FALLING, warm_up=WarmUp(0.1, STEPS))
+
+
+@pytest.mark.parametrize(
+    ("stage", "train", "expected"),
+    [
+        (Stage("train", 1.0, CE()), WARM, (TRAIN.optimiser, FALLING)),
+        (Stage("warm-up", 1.0, CE()), TRAIN, (TRAIN.optimiser, FALLING)),
+        (Stage("warm-up", 1.0, CE()), WARM, (Optimiser("sgd", lr=0.1), STEPS)),
+        (Stage("revise", 1.0, CE(), optimiser=OWN, schedule=STEPS), WARM, (OWN, STEPS)),
+    ],
+)
+def test_a_stage_is_trained_by_its_own_settings_a_warm_ups_or_those_of_all(stage, train, expected):
+    assert trained_by(stage, train) == expected

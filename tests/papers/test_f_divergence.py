@@ -10,7 +10,7 @@ from labelnoise.data import Dataset
 from labelnoise.data.loader import batches
 from labelnoise.data.split import split
 from labelnoise.engine.optim import factor
-from labelnoise.engine.phases import phases
+from labelnoise.engine.phases import phases, trained_by
 from labelnoise.methods import build
 from labelnoise.nets import NETS
 from labelnoise.noise import parse
@@ -72,7 +72,7 @@ def stages_of(data, label, noise="none"):
     found = []
     for phase in phases(build(named.name, named.settings), job.train.epochs):
         epochs = phase.end - phase.first
-        optimiser, schedule = phase.stage.optimiser or job.train.optimiser, phase.stage.schedule or job.train.schedule
+        optimiser, schedule = trained_by(phase.stage, job.train)
         rates = dict.fromkeys(round(optimiser.lr * factor(schedule, epoch, epochs), 12) for epoch in range(epochs))
         found.append((phase.stage.name, epochs, list(rates)))
     return found
@@ -163,8 +163,8 @@ def test_on_mnist_divergences_are_maximised_from_the_start_at_the_rates_that_the
 
 @pytest.mark.parametrize("data", ["cifar10", "cifar100"])
 def test_on_cifar_divergences_are_maximised_for_100_epochs_after_240_of_cross_entropy(data) -> None:
-    (_, *warm_up), divergence = stages_of(data, "J-S")
-    assert warm_up[0] == 240
+    warm_up, divergence = stages_of(data, "J-S")
+    assert warm_up == ("warm-up", 240, [1e-1, 1e-2, 1e-3, 1e-4])
     assert divergence == ("divergence", 100, [1e-2, 1e-3, 1e-4, 1e-5])
 
 

@@ -19,7 +19,7 @@ from labelnoise.engine.kept import compared, of_step
 from labelnoise.engine.memory import is_shortage
 from labelnoise.engine.observer import EpochResult, Observer
 from labelnoise.engine.optim import factor, late_beta1
-from labelnoise.engine.phases import Phase, phases
+from labelnoise.engine.phases import Phase, phases, trained_by
 from labelnoise.engine.step import Clock, Tensors
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Stage
@@ -73,10 +73,10 @@ class Training:
     def begin(self, phase: Phase) -> None:
         """Enter a phase: estimate what its stage needs, make optimisers and, where asked, networks anew."""
         if phase.number == 0:
-            self.executor.enter(0, self.train.optimiser)
+            self.executor.enter(0, trained_by(phase.stage, self.train)[0])
         self._estimate(phase, "before")
         if phase.number > 0:
-            self.executor.enter(phase.number, self.train.optimiser)
+            self.executor.enter(phase.number, trained_by(phase.stage, self.train)[0])
         self.executor.restart(phase.number, phase.stage.restart)
         self.best_score.fill_(-1.0)
         each = [stage.method.memory(self.spec) for stage in self._stages(phase)]
@@ -124,7 +124,7 @@ class Training:
 
     def _load(self, tensors: Tensors, facts: dict[str, Any]) -> None:
         self.position, self.failed = Position(*facts["position"]), {run: tuple(at) for run, at in facts["failed"]}
-        self.executor.enter(self.position.phase, self.train.optimiser)
+        self.executor.enter(self.position.phase, trained_by(self.phases[self.position.phase].stage, self.train)[0])
         self.executor.load(tensors)
         on_device = {name: value.to(self.loader.device) for name, value in tensors.items()}
         self.first_bad, self.best_score = on_device["first_bad"], on_device["best_score"]
@@ -197,7 +197,7 @@ class Training:
         """Where a step of the present epoch stands."""
         epoch, epochs = self.position.epoch - phase.first, phase.end - phase.first
         here = epoch + step / steps
-        schedule = phase.stage.schedule or self.train.schedule
+        _, schedule = trained_by(phase.stage, self.train)
         progress, now, end = (self._number(time) for time in (here / epochs, epoch, epochs))
         scale, beta1 = factor(schedule, here, epochs), late_beta1(schedule, epoch)
         return Clock(self.position.epoch, step, progress, now, end, scale, beta1)

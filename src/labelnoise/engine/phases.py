@@ -1,10 +1,14 @@
-"""The stages of a method laid out on a budget of epochs."""
+"""The stages of a method laid out on a budget of epochs, and how each is trained."""
 
+from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
 
+from labelnoise.config import Optimiser, Schedule, Train
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Method, Stage
+
+WARM_UP = "warm-up"
 
 
 class Phase(NamedTuple):
@@ -27,3 +31,10 @@ def phases(method: Method, epochs: int) -> list[Phase]:
         low, high = (ends[i - 1] if i else 0) + 1, epochs - (len(ends) - 1 - i)
         ends[i] = min(max(ends[i], low), high)
     return [Phase(i, stage, ends[i - 1] if i else 0, ends[i]) for i, stage in enumerate(stages)]
+
+
+def trained_by(stage: Stage, train: Train) -> tuple[Optimiser, Schedule]:
+    """Optimiser and schedule of a stage: its own, a warm-up's, or those of all."""
+    if stage.name == WARM_UP and train.warm_up.lr:
+        return replace(train.optimiser, lr=train.warm_up.lr), train.warm_up.schedule
+    return stage.optimiser or train.optimiser, stage.schedule or train.schedule
