@@ -3,7 +3,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelnoise.config import Augment, Data, Job, Named, Optimiser, RunConfig, Schedule, Search, Split, Train
+from labelnoise.config import Augment, Data, Job, Named, Optimiser, RunConfig, Schedule, Search, Split, Train, WarmUp
 from labelnoise.configure import build, merge, parse_overrides, plain, read_yaml, to_yaml
 from labelnoise.errors import InputError
 
@@ -15,6 +15,7 @@ POSITIVE = st.floats(1e-12, 1e300)
 SHARES = st.floats(0, 1, exclude_max=True)
 COUNTS = st.integers(1, 10**6)
 NAMED = st.builds(Named, TEXTS, st.dictionaries(TEXTS, NUMBERS | st.integers() | TEXTS | st.booleans() | st.none()))
+SCHEDULES = st.builds(Schedule, st.just("step"), st.lists(COUNTS, max_size=3).map(tuple), POSITIVE, COUNTS)
 JOBS = st.builds(
     Job,
     st.builds(
@@ -37,6 +38,7 @@ JOBS = st.builds(
         COUNTS,
         st.integers(0, 9),
         st.integers(1, 9),
+        st.sampled_from(["method", "last"]),
         st.booleans(),
         st.builds(
             Optimiser,
@@ -48,7 +50,8 @@ JOBS = st.builds(
             st.tuples(SHARES, SHARES),
             POSITIVE,
         ),
-        st.builds(Schedule, st.just("step"), st.lists(COUNTS, max_size=3).map(tuple), POSITIVE, COUNTS),
+        SCHEDULES,
+        st.builds(WarmUp, POSITIVE, SCHEDULES),
         st.builds(Augment, COUNTS, st.booleans(), NUMBERS, *[st.lists(NUMBERS, max_size=3).map(tuple)] * 2),
     ),
     st.builds(Split, st.floats(0.01, 0.4), st.floats(0.01, 0.4)),

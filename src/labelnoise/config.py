@@ -14,6 +14,7 @@ Value = float | int | str | bool | None
 OptimiserName = Literal["adam", "adamw", "sgd", "adagrad", "lars"]
 ScheduleName = Literal["constant", "cosine", "step", "linear"]
 SearchKind = Literal["random", "grid"]
+Carry = Literal["method", "last"]
 
 
 def _check_known(kind: str, name: str, known: tuple[str, ...]) -> None:
@@ -102,6 +103,7 @@ class Train:
     batch: int = 64  # examples per step
     balanced: int = 0  # rows of each class in an epoch, by given label, drawn anew each epoch; 0 takes every row once
     accumulate: int = 1  # pieces in which a network computes its rows of a step, for less memory
+    carry: Carry = "method"  # what a stage hands to the next: what its method says, mostly the best epoch, or the last
     sync_batchnorm: bool = False  # of several processes: BatchNorm goes by the rows of all, not of each
     optimiser: Optimiser = Optimiser()
     schedule: Schedule = Schedule()
@@ -117,6 +119,7 @@ class Train:
             raise InputError(f"balanced must be a number of rows, or 0, not {self.balanced}")
         if self.accumulate < 1:
             raise InputError(f"accumulate must be at least 1, not {self.accumulate}")
+        _check_known("carry", self.carry, get_args(Carry))
 
 
 @dataclass(frozen=True)

@@ -570,3 +570,20 @@ def test_a_warm_up_has_its_own_learning_rate_also_after_an_interruption(tmp_path
         again.resume()
         rates.append(again.executor.lanes[0].updaters[""].rates[0])
     assert rates == [0.5, 0.5, 1e-3, 1e-3]
+
+
+@pytest.mark.parametrize("carry", ["method", "last"])
+def test_a_second_stage_begins_with_the_best_epoch_of_the_first_or_with_its_last(carry):
+    train = replace(TRAIN, epochs=6, optimiser=Optimiser("sgd", lr=3.0), carry=carry)  # too high a rate to settle
+    found = training([build("f_divergence", {"warm_up": 0.5})], seeds=[0], train=train)
+    first = found.phases[0]
+    found.begin(first)
+    lane, after = found.executor.lanes[0], []
+    found.observer.finished_epoch = lambda result: after.append(
+        (result.measures[0]["validation/score"], {name: value.clone() for name, value in lane.params.items()})
+    )
+    found.finish(first)
+    scores = [score for score, _ in after]
+    place = scores.index(max(scores)) if carry == "method" else -1
+    for name, value in after[place][1].items():
+        assert torch.equal(lane.params[name], value)

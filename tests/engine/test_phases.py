@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelnoise.config import Optimiser, Schedule, Train, WarmUp
-from labelnoise.engine.phases import phases, trained_by
+from labelnoise.engine.phases import carries_best, phases, trained_by
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Method, Stage
 from labelnoise.methods.ce import CE
@@ -70,3 +70,10 @@ WARM = Train(optimiser=Optimiser("sgd", lr=0.01), schedule=FALLING, warm_up=Warm
 )
 def test_a_stage_is_trained_by_its_own_settings_a_warm_ups_or_those_of_all(stage, train, expected):
     assert trained_by(stage, train) == expected
+
+
+@pytest.mark.parametrize(
+    ("stage", "train", "expected"), [("best", "method", True), ("best", "last", False), ("last", "method", False)]
+)
+def test_the_best_epoch_is_handed_on_where_the_method_says_so_unless_the_last_is_wanted(stage, train, expected):
+    assert carries_best(Stage("warm-up", 0.5, CE(), carry=stage), Train(carry=train)) is expected

@@ -19,7 +19,7 @@ from labelnoise.engine.kept import compared, of_step
 from labelnoise.engine.memory import is_shortage
 from labelnoise.engine.observer import EpochResult, Observer
 from labelnoise.engine.optim import factor, late_beta1
-from labelnoise.engine.phases import Phase, phases, trained_by
+from labelnoise.engine.phases import Phase, carries_best, phases, trained_by
 from labelnoise.engine.step import Clock, Tensors
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Stage
@@ -87,7 +87,7 @@ class Training:
         """The epochs of a phase that are still to come."""
         while self.position.epoch < phase.end and len(self.failed) < self.executor.runs:
             self._epoch(phase)
-        if phase.stage.carry == "best":
+        if carries_best(phase.stage, self.train):
             self.executor.restore_best()
         self.position, self.entered = Position(phase.number + 1, phase.end, 0), False
 
@@ -159,7 +159,7 @@ class Training:
         judged = partial(self.observer.judged, epoch)
         measures |= evaluate(self.executor, self.loader, self._pause, judged)
         self._mark(measures["train/nll_given"].isnan(), steps - 1)  # the last update may have been the fatal one
-        if phase.stage.carry == "best" or phase is self.phases[-1]:
+        if carries_best(phase.stage, self.train) or phase is self.phases[-1]:
             self.executor.keep_best(measures["validation/score"] > self.best_score)
             self.best_score = torch.maximum(measures["validation/score"], self.best_score)
         self.meter, self.position = {}, Position(phase.number, epoch + 1, 0)

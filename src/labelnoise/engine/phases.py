@@ -38,3 +38,8 @@ def trained_by(stage: Stage, train: Train) -> tuple[Optimiser, Schedule]:
     if stage.name == WARM_UP and train.warm_up.lr:
         return replace(train.optimiser, lr=train.warm_up.lr), train.warm_up.schedule
     return stage.optimiser or train.optimiser, stage.schedule or train.schedule
+
+
+def carries_best(stage: Stage, train: Train) -> bool:
+    """Whether a stage hands on the weights of the epoch that noisy validation prefers, and not the last."""
+    return stage.carry == "best" and train.carry == "method"
