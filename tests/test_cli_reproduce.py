@@ -33,7 +33,13 @@ def test_a_small_table_is_trained_printed_and_written(tiny, tmp_path):
     assert result.exit_code == 0, result.output
     assert "| digits | none | CE | 2 |" in result.output
     assert "1 of 1 cells measured" in result.output
-    assert {path.name for path in out.iterdir()} >= {"table.md", "table.csv", "table.tex", "table.html", "runs.jsonl"}
+    kinds = ("md", "csv", "tex", "html")
+    assert {path.name for path in out.iterdir()} >= {*(f"tiny-table1-paper.{kind}" for kind in kinds), "runs.jsonl"}
+    quiet = run("tiny/table1", "--methods", "GCE", "--only", "noise=none", "--quiet", "--out", str(out))
+    assert "cells measured" not in quiet.output
+    written = (out / "tiny-table1-paper.md").read_text()
+    assert "| digits | none | GCE | 2 |" in written
+    assert "| digits | none | CE | 2 |" in written  # of the command before
 
 
 def test_what_nobody_published_is_refused_in_a_sentence():

@@ -1,10 +1,18 @@
 import platform
 import subprocess
 
+import pytest
 import torch
 
 from labelnoise import software
 from labelnoise.software import commit, versions
+
+
+@pytest.fixture(autouse=True)
+def forgetful():
+    commit.cache_clear()
+    yield
+    commit.cache_clear()
 
 
 def test_versions_are_those_of_this_process():
@@ -25,8 +33,14 @@ def test_the_commit_is_that_of_the_tree_and_says_whether_it_was_changed(tmp_path
     git("commit", "-qm", "one")
     monkeypatch.setattr(software, "__file__", str(tmp_path / "file.py"))
     assert commit() == git("rev-parse", "HEAD")
+    commit.cache_clear()
     (tmp_path / "file.py").write_text("2")
     assert commit() == git("rev-parse", "HEAD") + "-dirty"
+
+    commit.cache_clear()
+    (tmp_path / "installed.py").write_text("3")
+    monkeypatch.setattr(software, "__file__", str(tmp_path / "installed.py"))  # in a tree that does not keep it
+    assert commit() == ""
 
 
 def test_without_git_there_is_no_commit(tmp_path, monkeypatch):

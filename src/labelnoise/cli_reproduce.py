@@ -43,9 +43,10 @@ def reproduce(
     from labelnoise.reproduce import tables
     from labelnoise.reproduce.asked import chosen, parsed, table
     from labelnoise.reproduce.groups import groups
+    from labelnoise.reproduce.kept import besides
     from labelnoise.reproduce.run import Place
     from labelnoise.reproduce.run import reproduce as run
-    from labelnoise.reproduce.writing import announced, write_all
+    from labelnoise.reproduce.writing import announced, titled, write_all
     from labelnoise.sweep.run import find_device
 
     several = cluster(device, **engine)
@@ -61,8 +62,8 @@ def reproduce(
     folder = out or Path("runs") / "reproduce" / wanted.paper.folder.name / f"{wanted.name}-{recipe}"
     with Terminal(Console(), quiet=quiet) as display:
         found = run(wanted, cells, seeds=seeds, recipe=recipe, at=Place(folder, place, display, engine=several))
-    click.echo(tables.markdown(found))
-    click.echo(tables.counts(found))
+    click.echo(tables.markdown(titled(wanted, recipe), found))
+    everything = wanted.paper.published(wanted.name)  # also what earlier commands have trained
+    paths = write_all(wanted, besides(wanted, everything, recipe, folder), recipe, folder)
     if not quiet:
-        for path in write_all(wanted, found, recipe, folder):
-            click.echo(str(path))
+        click.echo("\n".join([tables.counts(found), *map(str, paths)]))

@@ -2,6 +2,7 @@
 
 import platform
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,16 @@ def versions() -> dict[str, str]:
     return own | {"torch": torch.__version__, "numpy": np.__version__}
 
 
+@cache
 def commit() -> str:
     """Of the tree that this file lies in, `-dirty` where it was changed since; nothing if git does not keep it."""
-    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40"]
     try:
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        _git("ls-files", "--error-unmatch", Path(__file__).name)  # or it is installed within somebody else's tree
+        return _git("describe", "--always", "--dirty", "--exclude=*", "--abbrev=40")
     except (OSError, subprocess.CalledProcessError):
         return ""
+
+
+def _git(*words: str) -> str:
+    asked = ["git", "-C", str(Path(__file__).parent), *words]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from labelnoise.config import Split
+from labelnoise.config import Job, Split, Train
 from labelnoise.papers import paper
 from labelnoise.reproduce import estimate as module
 from labelnoise.reproduce.estimate import rate, rows, seconds, spoken
@@ -18,10 +18,18 @@ def test_a_time_is_told_in_a_unit_of_its_size(total, words):
     assert spoken(total) == words
 
 
-def test_rows_are_those_that_the_split_leaves_of_the_card_or_of_the_data_themselves():
-    assert rows("mnist", Split(0.08, 0.2, rows=50_000)) == pytest.approx(45_000)
-    assert rows("cifar10n:worst", Split(0.08, 0.2)) == pytest.approx(45_000)
-    assert rows("digits", Split()) == pytest.approx(0.7 * 1797, abs=1)
+@pytest.mark.parametrize(
+    ("data", "job", "expected"),
+    [
+        ("mnist", Job(split=Split(0.08, 0.2, rows=50_000)), 45_000),
+        ("cifar10n:worst", Job(split=Split(0.08, 0.2)), 45_000),
+        ("digits", Job(), 0.7 * 1797),
+        ("clothing1m:balanced", Job(), 7 / 8 * 14 * 18_976),
+        ("clothing1m", Job(train=Train(balanced=18_976)), 14 * 18_976),
+    ],
+)
+def test_rows_of_an_epoch_are_what_split_and_balance_leave(data, job, expected):
+    assert rows(data, job) == pytest.approx(expected, abs=1)
 
 
 def test_time_is_that_of_all_images_that_networks_see(tiny, monkeypatch):
@@ -43,3 +51,17 @@ def test_a_network_is_timed_on_data_of_the_same_shape_that_need_not_be_there():
     source = paper("logistic_normal")
     (group,) = groups(source, [cell for cell in source.published("table1") if cell.data == "mnist"], "paper")
     assert rate("mnist", group.job(group.cells[0]), CPU) > 1
+
+
+def test_where_many_runs_do_not_fit_one_is_timed(monkeypatch):
+    tried = []
+
+    def timed(config, dataset, runs, device):
+        tried.append(runs)
+        if runs > 1:
+            raise torch.OutOfMemoryError
+        return 7.0
+
+    monkeypatch.setattr(module, "_timed", timed)
+    monkeypatch.setitem(module.SIDE_BY_SIDE, "cpu", 16)
+    assert (rate("mnist", Job(), CPU), tried) == (7.0, [16, 1])

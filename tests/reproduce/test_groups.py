@@ -51,3 +51,13 @@ def test_the_fast_recipe_is_another_group_with_one_setting_for_all_noises(tiny):
     assert literal.name != fast.name
     assert {fast.job(cell).train.epochs for cell in fast.cells} == {1}
     assert {fast.job(cell).methods[0].settings.get("q") for cell in fast.cells if cell.method == "GCE"} == {0.6}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_what_suits_the_data_changes_nothing_of_a_recipe(name):
+    """Standard images have an augmentation of their own, which holds where a recipe says nothing of it."""
+    source = paper(name)
+    for cell in {cell.data: cell for table in source.tables for cell in source.published(table)}.values():
+        augment = source.settings(cell.data, cell.noise, [cell.method], cell.net)["train"]["augment"]
+        assert {"mean", "std"} <= set(augment)
+        assert set(augment) >= {"flip"} or cell.data == "mnist"

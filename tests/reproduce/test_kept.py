@@ -18,7 +18,7 @@ def run(identity, accuracy, failed=None):
 def folder(tiny, tmp_path):
     outcomes.keep(tmp_path / OUTCOMES, [run("a", 0.8), run("b", 0.9), run("c", 0.0, failed=(0, 1)), run("d", 0.5)])
     first, second, *_ = tiny.published("table1")
-    note(tmp_path, "paper", [(first, ["a", "b", "c"]), (second, ["d", "e"])])
+    note(tmp_path, Table(tiny, "table1"), "paper", [(first, ["a", "b", "c"]), (second, ["d", "e"])])
     return tmp_path
 
 
@@ -31,21 +31,21 @@ def test_a_cell_has_the_runs_it_is_made_of_as_far_as_they_are_finished(tiny, fol
 
 def test_recipes_are_kept_apart(tiny, folder):
     cells = tiny.published("table1")
-    note(folder, "fast", [(cells[0], ["d"])])
+    note(folder, Table(tiny, "table1"), "fast", [(cells[0], ["d"])])
     found = [besides(Table(tiny, "table1"), cells[:1], recipe, folder)[0].reached.mean for recipe in ("paper", "fast")]
     assert found == [pytest.approx(85.0), 50.0]
 
 
 def test_a_cell_that_is_noted_again_has_its_new_runs(tiny, folder):
     cells = tiny.published("table1")
-    note(folder, "paper", [(cells[0], ["d"])])
+    note(folder, Table(tiny, "table1"), "paper", [(cells[0], ["d"])])
     assert besides(Table(tiny, "table1"), cells[:1], "paper", folder)[0].reached.runs == 1
     assert len((folder / CELLS).read_text().splitlines()) == 2
 
 
 def test_a_measure_that_was_not_taken_is_missing(tiny, folder):
     cell = tiny.published("table2")[0]
-    note(folder, "paper", [(cell, ["a"])])
+    note(folder, Table(tiny, "table2"), "paper", [(cell, ["a"])])
     assert besides(Table(tiny, "table2"), [cell], "paper", folder)[0].reached is None
 
 
@@ -53,3 +53,9 @@ def test_a_damaged_file_is_refused(tiny, folder):
     (folder / CELLS).write_text("{}\n")
     with pytest.raises(InputError, match="is not a file of cells"):
         besides(Table(tiny, "table1"), tiny.published("table1"), "paper", folder)
+
+
+def test_fewer_seeds_of_the_same_do_not_take_away_what_is_there(tiny, folder):
+    cells = tiny.published("table1")
+    note(folder, Table(tiny, "table1"), "paper", [(cells[0], ["a"])])
+    assert besides(Table(tiny, "table1"), cells[:1], "paper", folder)[0].reached.runs == 2

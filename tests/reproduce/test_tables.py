@@ -46,19 +46,27 @@ def test_in_a_column_what_is_significantly_worse_has_no_star():
 
 
 def test_markdown_has_a_line_for_each_cell():
-    lines = markdown(FOUND).splitlines()
+    title, empty, *lines = markdown("tiny/table1, recipe fast", FOUND).splitlines()
+    assert (title, empty) == ("tiny/table1, recipe fast", "")
     assert len(lines) == 2 + len(FOUND)
     assert {line.count("|") for line in lines} == {len(HEAD) + 1}
 
 
 def test_latex_escapes_what_latex_would_read():
-    text = latex(FOUND)
+    text = latex("tiny/table1, recipe fast", FOUND)
+    assert text.startswith("% tiny/table1, recipe fast\n")
     assert r"LN\_$\tau$" in text
     assert text.count(r"\\") == 1 + len(FOUND)
 
 
 def test_numbers_are_there_for_programs():
-    first, _, third = csv.DictReader(StringIO(table(FOUND)))
+    first, _, third = csv.DictReader(StringIO(table("tiny/table1", "fast", FOUND)))
+    assert (first["table"], first["recipe"], first["method"], first["measure"]) == (
+        "tiny/table1",
+        "fast",
+        "CE",
+        "test/accuracy_true",
+    )
     assert float(first["ours_mean"]) == 71.0
     assert float(first["difference"]) == pytest.approx(0.33)
     assert (first["within"], first["failed"], first["published_runs"]) == ("1", "1", "5")
@@ -67,3 +75,15 @@ def test_numbers_are_there_for_programs():
 
 def test_cells_are_counted():
     assert counts(FOUND) == "2 of 3 cells measured: 1 within noise, 1 off"
+    alone = Beside(CLEAN, {"last": Spread(98.0, None, 1)}, "last", 5)
+    assert counts([alone]) == "1 of 1 cells measured: 1 not judged"
+    assert counts(FOUND[2:]) == "0 of 1 cells measured"
+
+
+def test_of_calibration_errors_the_least_is_the_best():
+    cells = [LN._replace(measure="test/ece_100", method=name) for name in ("LS", "FC")]
+    found = [
+        Beside(cell, {"selected": Spread(mean, 0.1, 3)}, "selected", 5)
+        for cell, mean in zip(cells, (11, 15), strict=True)
+    ]
+    assert [row["ours"][-1] for row in by_name(found)] == ["*", "0"]

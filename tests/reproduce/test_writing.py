@@ -24,8 +24,8 @@ def test_it_is_said_beforehand_how_much_there_is_to_train(tiny, monkeypatch):
 
 def test_four_files_hold_the_table(tiny, found, tmp_path):
     paths = write_all(Table(tiny, "table1"), found, "fast", tmp_path)
-    assert [path.name for path in paths] == ["table.md", "table.csv", "table.tex", "table.html"]
-    assert all("88.00" in path.read_text() for path in paths)
+    assert [path.name for path in paths] == [f"tiny-table1-fast.{kind}" for kind in ("md", "csv", "tex", "html")]
+    assert all("88.00" in path.read_text() and "fast" in path.read_text() for path in paths)
 
 
 def test_the_page_says_which_recipe_and_what_differs(tiny, found, tmp_path):

@@ -87,7 +87,8 @@ class Paper:
         named = self._named(label)
         own = self._of(data, self.facts["recipes"]).get("settings", {}).get(label, {})
         if fast:
-            chosen = self._of(data, self.facts["fast"]).get("settings", {}).get(label, {})
+            known = self._of(data, self.facts["fast"]).get("settings", {})
+            chosen = known.get(self.facts["methods"][label].get("chosen", label), {})
         else:
             chosen = self._chosen(label, data, noise)
         return Named(named.name, {**named.settings, **own, **chosen})

@@ -13,6 +13,7 @@ from labelnoise.papers.paper import Cell
 
 ERRORS = 2  # standard errors within which a difference is chance
 SIGNIFICANCE = 0.05
+CALIBRATION = ("test/ece_100",)  # of which less is better
 
 
 class Spread(NamedTuple):
@@ -75,13 +76,13 @@ class Beside:
         return abs(self.difference) <= ERRORS * self.error
 
 
-def not_worse(column: Sequence[Spread | None]) -> list[bool]:
+def not_worse(column: Sequence[Spread | None], *, less: bool = False) -> list[bool]:
     """Which of a column are not significantly worse than its best, by the pooled two-sided t-test at 5 %.
 
     The best is always one of them; what has a single run is not told apart from others, and not marked either.
     """
     there = [each for each in column if each is not None]
-    best = max(there, default=None, key=lambda each: each.mean)
+    best = max(there, default=None, key=lambda each: -each.mean if less else each.mean)
     return [each is not None and best is not None and (each is best or _alike(each, best)) for each in column]
 
 

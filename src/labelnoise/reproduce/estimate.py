@@ -5,18 +5,20 @@ from functools import cache
 
 import torch
 
-from labelnoise.config import Job, Named, RunConfig, Split
+from labelnoise.config import Job, Named, RunConfig
 from labelnoise.data.dataset import DATASETS, Dataset
 from labelnoise.data.standard.catalogue import CARDS, Card
+from labelnoise.data.standard.clothing1m import BALANCED
 from labelnoise.engine.choosing import choose
 from labelnoise.methods import build
 from labelnoise.reproduce.groups import Group
 from labelnoise.speed.blocks import Blocks
-from labelnoise.speed.running import ready, run
+from labelnoise.speed.running import ready, release, run
 from labelnoise.speed.targets import backbones
 from labelnoise.sweep.run import prepare, specify
 
 SECONDS = 1.0  # of timing for a network
+EPOCHS = 200  # more than are reached
 ROWS = 600  # random images that it is timed on
 SIDE_BY_SIDE = {"cpu": 1, "cuda": 16}  # runs that are timed together
 BATCH = {"cpu": 16, "cuda": 256}  # at most
@@ -26,25 +28,35 @@ def seconds(group: Group, seeds: int, device: torch.device) -> float:
     """That all runs of a group take, about: evaluation and the compiler are not in it."""
     data, job = group.cells[0].data, group.job(group.cells[0])
     passes = sum(backbones(method.name) for _, method in group.trained)  # of one epoch, with every seed
-    return rows(data, job.split) * job.train.epochs * seeds * passes / rate(data, job, device)
+    return rows(data, job) * job.train.epochs * seeds * passes / rate(data, job, device)
 
 
 def rate(data: str, job: Job, device: torch.device) -> float:
     """Images per second of cross-entropy with a group's network and training."""
-    dataset = _like(data)
-    train = replace(job.train, epochs=1, batch=min(job.train.batch, BATCH[device.type], ROWS // 4))
+    train = replace(job.train, epochs=EPOCHS, balanced=0, batch=min(job.train.batch, BATCH[device.type], ROWS // 4))
     config = RunConfig(noise="none", method=Named("ce"), net=job.net, train=train)
-    runs, watch = SIDE_BY_SIDE[device.type], Blocks(device, SECONDS)
-    spec = specify(config, prepare(config, lambda _: dataset))
+    try:
+        return _timed(config, _like(data), SIDE_BY_SIDE[device.type], device)
+    except torch.OutOfMemoryError:
+        return _timed(config, _like(data), 1, device)
+
+
+def _timed(config: RunConfig, dataset: Dataset, runs: int, device: torch.device) -> float:
+    release(device)
+    watch, spec = Blocks(device, SECONDS), specify(config, prepare(config, lambda _: dataset))
     executor = choose(build("ce"), spec, runs, device)
-    run(ready(replace(config, train=replace(train, epochs=200)), runs, executor, dataset, device=device, watch=watch))
-    return runs * train.batch / watch.step_seconds
+    run(ready(config, runs, executor, dataset, device=device, watch=watch))
+    return runs * config.train.batch / watch.step_seconds
 
 
-def rows(data: str, split: Split) -> float:
-    """Of data that are trained on, about."""
-    card = _card(data)
+def rows(data: str, job: Job) -> float:
+    """Of an epoch, about."""
+    card, split = _card(data), job.split
+    if card and job.train.balanced:
+        return job.train.balanced * card.classes
     there = card.train if card else round((1 - split.test) * len(DATASETS.get(data)(0).learnable))
+    if card and data.endswith(":balanced"):
+        there = BALANCED * card.classes
     return min(split.rows or there, there) * (1 - split.validation / (1 - split.test))
 
 

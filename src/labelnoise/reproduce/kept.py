@@ -5,15 +5,18 @@ Both are small files of a folder. With them a table is put together anywhere, wi
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from filelock import FileLock
 
 from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.papers.paper import Cell
 from labelnoise.reproduce import outcomes
 from labelnoise.reproduce.asked import KEYS, Table
-from labelnoise.reproduce.beside import Beside, spread
+from labelnoise.reproduce.beside import CALIBRATION, Beside, spread
 from labelnoise.reproduce.groups import Recipe
 from labelnoise.reproduce.outcomes import Outcome
 
@@ -21,8 +24,9 @@ OUTCOMES, CELLS = "runs.jsonl", "cells.jsonl"
 
 
 class Key(NamedTuple):
-    """A cell under one of the recipes."""
+    """A cell of a paper under one of its recipes."""
 
+    paper: str
     recipe: Recipe
     data: str
     noise: str
@@ -31,17 +35,28 @@ class Key(NamedTuple):
     measure: str
 
 
-def note(folder: Path, recipe: Recipe, runs: Iterable[tuple[Cell, Sequence[str]]]) -> None:
-    """Keep which runs cells are made of; others stay as they are."""
-    known = _cells(folder) | {_key(recipe, cell): list(identities) for cell, identities in runs}
-    lines = [json.dumps(key._asdict() | {"runs": runs}) for key, runs in sorted(known.items())]
-    write(folder / CELLS, "".join(f"{line}\n" for line in lines))
+def note(folder: Path, table: Table, recipe: Recipe, runs: Iterable[tuple[Cell, Sequence[str]]]) -> None:
+    """Keep which runs cells are made of; others stay as they are, and so do more seeds of the same."""
+    with closed(folder):
+        known = _cells(folder)
+        for cell, identities in runs:
+            key, new = _key(table, recipe, cell), list(identities)
+            old = known.get(key, [])
+            known[key] = old if old[: len(new)] == new else new
+        lines = [json.dumps(key._asdict() | {"runs": runs}) for key, runs in sorted(known.items())]
+        write(folder / CELLS, "".join(f"{line}\n" for line in lines))
+
+
+def closed(folder: Path) -> AbstractContextManager[Any]:
+    """While one command reads and writes a folder's files, others wait."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return FileLock(folder / ".lock")
 
 
 def besides(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> list[Beside]:
     """Cells beside what their runs have reached, as far as they are finished."""
     known, made_of = outcomes.read(folder / OUTCOMES), _cells(folder)
-    own = {cell: [known[run] for run in made_of.get(_key(recipe, cell), ()) if run in known] for cell in cells}
+    own = {cell: [known[run] for run in made_of.get(_key(table, recipe, cell), ()) if run in known] for cell in cells}
     return [beside(cell, own[cell], table.paper.facts["protocol"]) for cell in cells]
 
 
@@ -55,11 +70,12 @@ def beside(cell: Cell, own: Sequence[Outcome], protocol: Mapping[str, object]) -
         for rule, each in values.items()
         if None not in each
     }
-    return Beside(cell, ours, str(protocol["reported"]), int(str(protocol["seeds"])), len(own) - len(healthy))
+    reported = "selected" if cell.measure in CALIBRATION else str(protocol["reported"])
+    return Beside(cell, ours, reported, int(str(protocol["seeds"])), len(own) - len(healthy))
 
 
-def _key(recipe: Recipe, cell: Cell) -> Key:
-    return Key(recipe, *(getattr(cell, name) for name in KEYS))
+def _key(table: Table, recipe: Recipe, cell: Cell) -> Key:
+    return Key(table.paper.folder.name, recipe, *(getattr(cell, name) for name in KEYS))
 
 
 def _cells(folder: Path) -> dict[Key, list[str]]:

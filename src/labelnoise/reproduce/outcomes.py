@@ -13,11 +13,14 @@ from typing import Any
 
 from labelnoise.errors import InputError
 from labelnoise.files import write
+from labelnoise.metrics import binned_ece
+from labelnoise.papers.paper import ACCURACY
 from labelnoise.results.record import Record
-from labelnoise.results.select import SELECTIONS
+from labelnoise.results.select import SELECTIONS, TEST
 from labelnoise.results.store import Run
 
 AVERAGED = 10  # last epochs
+BINS = 100  # of the calibration error
 FACTS = ("device", "executor", "execution", "versions", "finished")  # of the pack that a run was trained in
 
 
@@ -36,16 +39,19 @@ class Outcome:
 
     def measured(self, rule: str, measure: str) -> float | None:
         """As a share; None where it is not known."""
-        value = self.measures.get(rule, {}).get(measure)
+        found = self.measures.get(rule, {})
+        names = TEST if measure == ACCURACY else (measure,)
+        value = next((found[name] for name in names if name in found), None)
         return None if value is None or math.isnan(value) else value
 
 
-def outcome(run: Run, commit: str) -> Outcome:
+def outcome(run: Run) -> Outcome:
     """That of a run."""
     picked = {} if run.failed else {rule.name: rule.pick(run.records) for rule in SELECTIONS}
     measures = {rule: record.measures for rule, record in picked.items()}
     if picked:
         measures["last_ten"] = _averaged(run.records)
+        measures["selected"] = measures["selected"] | _calibration(run)
     return Outcome(
         run=run.identity,
         config=run.config,
@@ -54,7 +60,7 @@ def outcome(run: Run, commit: str) -> Outcome:
         measures=measures,
         epochs={rule: record.epoch for rule, record in picked.items()},
         facts={name: run.pack.facts[name] for name in FACTS if name in run.pack.facts},
-        commit=commit,
+        commit=run.pack.facts.get("commit", ""),
     )
 
 
@@ -66,7 +72,7 @@ def read(path: Path) -> dict[str, Outcome]:
         found = [_outcome(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError, TypeError, AttributeError, KeyError) as problem:
         raise InputError(
-            f"{path} is not a file of outcomes ({problem}); restore it, or delete it to run all again"
+            f"{path} is not a file of outcomes ({problem}); restore it, or delete it and type again"
         ) from None
     return {each.run: each for each in found}
 
@@ -87,6 +93,12 @@ def _averaged(history: Iterable[Record]) -> dict[str, float]:
     latest = sorted(history, key=lambda record: record.epoch)[-AVERAGED:]
     names = set.intersection(*(set(record.measures) for record in latest))
     return {name: mean(record.measures[name] for record in latest) for name in sorted(names)}
+
+
+def _calibration(run: Run) -> dict[str, float]:
+    # of the epoch that noisy validation has selected, whose predictions alone are kept in bins
+    bins = run.details.get("test_bins")
+    return {} if bins is None else {"test/ece_100": float(binned_ece(bins.double(), BINS))}
 
 
 def _plain(tree: Any) -> Any:

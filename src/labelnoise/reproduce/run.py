@@ -13,9 +13,8 @@ from labelnoise.reproduce import outcomes
 from labelnoise.reproduce.asked import Table
 from labelnoise.reproduce.beside import Beside
 from labelnoise.reproduce.groups import Group, Recipe, Trainings, groups, trainings
-from labelnoise.reproduce.kept import OUTCOMES, besides, note
+from labelnoise.reproduce.kept import OUTCOMES, besides, closed, note
 from labelnoise.results.store import Store
-from labelnoise.software import commit
 from labelnoise.sweep.compare import facts_of, train_all
 from labelnoise.sweep.run import Display, Engine, Workplace
 
@@ -38,7 +37,8 @@ def reproduce(table: Table, cells: Sequence[Cell], *, seeds: int, recipe: Recipe
     for group in groups(table.paper, cells, recipe):
         runs = trainings(group, seeds)
         train(group, runs, at)
-        note(at.out, recipe, ((cell, [config.identity for config in configs]) for cell, configs in runs.runs))
+        made_of = ((cell, [config.identity for config in configs]) for cell, configs in runs.runs)
+        note(at.out, table, recipe, made_of)
     return besides(table, cells, recipe, at.out)
 
 
@@ -58,7 +58,6 @@ def train(group: Group, runs: Trainings, at: Place) -> None:
             store, runs.build, at.device, at.execution, at.display, interrupt, frozenset(store.runs()), at.engine
         )
         train_all(missing, place)
-        code = commit()
-        finished = {run.identity: outcomes.outcome(run, code) for run in store.runs().values()}
-    known |= {identity: each for identity, each in finished.items() if identity not in known}
-    outcomes.keep(path, known.values())
+        finished = {run.identity: outcomes.outcome(run) for run in store.runs().values()}
+    with closed(at.out):  # others may have finished something meanwhile
+        outcomes.keep(path, (finished | outcomes.read(path)).values())

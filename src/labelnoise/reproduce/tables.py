@@ -6,7 +6,8 @@ from io import StringIO
 from itertools import groupby
 
 from labelnoise.papers.paper import ACCURACY, Cell
-from labelnoise.reproduce.beside import Beside, Spread, not_worse
+from labelnoise.reproduce.asked import KEYS
+from labelnoise.reproduce.beside import CALIBRATION, Beside, Spread, not_worse
 
 RULES = ("last", "selected", "oracle")
 VERDICTS = {True: "within noise", False: "off", None: "–"}
@@ -34,17 +35,19 @@ def rows(found: Sequence[Beside]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def markdown(found: Sequence[Beside]) -> str:
+def markdown(title: str, found: Sequence[Beside]) -> str:
     """A table for a document."""
     lines = [HEAD, ["---"] * len(HEAD), *rows(found)]
-    return "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in line) + " |" for line in lines) + "\n"
+    shown = ("| " + " | ".join(text.replace("|", r"\|") for text in line) + " |" for line in lines)
+    return "\n".join([title, "", *shown, ""])
 
 
-def latex(found: Sequence[Beside]) -> str:
+def latex(title: str, found: Sequence[Beside]) -> str:
     """A `tabular` for a paper."""
     lines = [" & ".join(text.translate(LATEX) for text in line) + r" \\" for line in (HEAD, *rows(found))]
     return "\n".join(
         [
+            f"% {title}",
             rf"\begin{{tabular}}{{{'l' * 3}{'r' * (len(HEAD) - 3)}}}",
             lines[0],
             r"\hline",
@@ -55,26 +58,21 @@ def latex(found: Sequence[Beside]) -> str:
     )
 
 
-def table(found: Sequence[Beside]) -> str:
+def table(name: str, recipe: str, found: Sequence[Beside]) -> str:
     """Everything as numbers, for a program."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     sides = [f"{side}_{part}" for side in (*RULES, "ours", "published") for part in ("mean", "std", "runs")]
-    writer.writerow(
-        ["data", "noise", "net", "method", "measure", "reported", *sides, "failed", "difference", "error", "within"]
-    )
+    writer.writerow(["table", "recipe", *KEYS, "reported", *sides, "failed", "difference", "error", "within"])
     for each in found:
-        cell = each.cell
         spreads = [*(each.ours.get(rule) for rule in RULES), each.reached, each.published]
         numbers = [value for spread in spreads for value in (spread or (None,) * 3)]
         verdict = [each.failed, each.difference, each.error, each.within]
         writer.writerow(
             [
-                cell.data,
-                cell.noise,
-                cell.net,
-                cell.method,
-                cell.measure,
+                name,
+                recipe,
+                *(getattr(each.cell, key) for key in KEYS),
                 each.reported,
                 *map(_number, [*numbers, *verdict]),
             ]
@@ -84,9 +82,11 @@ def table(found: Sequence[Beside]) -> str:
 
 def counts(found: Iterable[Beside]) -> str:
     """How many cells are within noise, in a sentence."""
-    verdicts = [each.within for each in found]
-    told = [each for each in verdicts if each is not None]
-    return f"{len(told)} of {len(verdicts)} cells measured: {sum(told)} within noise, {len(told) - sum(told)} off"
+    cells = list(found)
+    verdicts = [each.within for each in cells if each.reached is not None]
+    judged = {"within noise": verdicts.count(True), "off": verdicts.count(False), "not judged": verdicts.count(None)}
+    words = ", ".join(f"{count} {verdict}" for verdict, count in judged.items() if count)
+    return f"{len(verdicts)} of {len(cells)} cells measured{f': {words}' if words else ''}"
 
 
 def placed(cell: Cell) -> str:
@@ -101,7 +101,8 @@ def marks(found: Sequence[Beside]) -> list[tuple[bool, bool]]:
     places = sorted(range(len(found)), key=lambda place: _column(found[place]))
     for _, together in groupby(places, key=lambda place: _column(found[place])):
         column = list(together)
-        ours = not_worse([found[place].reached for place in column])
+        less = found[column[0]].cell.measure in CALIBRATION
+        ours = not_worse([found[place].reached for place in column], less=less)
         columns |= {place: (mark, found[place].cell.best) for place, mark in zip(column, ours, strict=True)}
     return [columns[place] for place in range(len(found))]
 

@@ -34,15 +34,23 @@ def announced(groups: Sequence[Group], seeds: int, device: torch.device) -> Iter
 
 def write_all(table: Table, found: Sequence[Beside], recipe: Recipe, out: Path) -> list[Path]:
     """Markdown, CSV, LaTeX and HTML."""
+    title = titled(table, recipe)
     texts = {
-        "table.md": tables.markdown(found),
-        "table.csv": tables.table(found),
-        "table.tex": tables.latex(found),
-        "table.html": _page(table, found, recipe),
+        "md": tables.markdown(title, found),
+        "csv": tables.table(str(table), recipe, found),
+        "tex": tables.latex(title, found),
+        "html": _page(table, found, recipe),
     }
-    for name, text in texts.items():
-        write(out / name, text)
-    return [out / name for name in texts]
+    stem = f"{table.paper.folder.name}-{table.name}-{recipe}"
+    for kind, text in texts.items():
+        write(out / f"{stem}.{kind}", text)
+    return [out / f"{stem}.{kind}" for kind in texts]
+
+
+def titled(table: Table, recipe: Recipe) -> str:
+    """What a table is of, in one line."""
+    reported = table.paper.facts["protocol"]["reported"]
+    return f"{table}, recipe {recipe} ({RECIPES[recipe]}); ours by the epoch that the paper reports: {reported}"
 
 
 def _page(table: Table, found: Sequence[Beside], recipe: Recipe) -> str:

@@ -36,7 +36,7 @@ from labelnoise.noise.corrupt import corrupt
 from labelnoise.results.model import Member, save_model
 from labelnoise.results.record import Record
 from labelnoise.results.store import Journal, Store
-from labelnoise.software import versions
+from labelnoise.software import commit, versions
 from labelnoise.sweep.plan import Pack
 from labelnoise.threads import threads
 from labelnoise.types import DataSpec
@@ -195,7 +195,8 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     with threads(threads_that_pay(net, batch * runner.runs_per_call)), at.execution.settings(at.device):
         training.run()
         _close(pack, journal, training, tasks)
-    place = {"executor": name, "device": _name(at.device), "execution": asdict(at.execution), "versions": versions()}
+    place = {"executor": name, "device": _name(at.device), "execution": asdict(at.execution)}
+    place |= {"versions": versions(), "commit": commit()}
     journal.finish({"runs": _runs(pack, training, tasks), "seconds": training.seconds, **place, "finished": _now()})
     at.display.end(max((record.epoch + 1 for record in journal.read()), default=0))
 
