@@ -10,6 +10,7 @@ from labelnoise.data.dataset import DATASETS, Dataset
 from labelnoise.data.standard.catalogue import CARDS, Card
 from labelnoise.data.standard.clothing1m import BALANCED
 from labelnoise.engine.choosing import choose
+from labelnoise.engine.memory import is_shortage
 from labelnoise.methods import build
 from labelnoise.reproduce.groups import Group
 from labelnoise.speed.blocks import Blocks
@@ -37,8 +38,10 @@ def rate(data: str, job: Job, device: torch.device) -> float:
     config = RunConfig(noise="none", method=Named("ce"), net=job.net, train=train)
     try:
         return _timed(config, _like(data), SIDE_BY_SIDE[device.type], device)
-    except torch.OutOfMemoryError:
-        return _timed(config, _like(data), 1, device)
+    except (RuntimeError, MemoryError) as problem:
+        if not is_shortage(problem):
+            raise
+    return _timed(config, _like(data), 1, device)
 
 
 def _timed(config: RunConfig, dataset: Dataset, runs: int, device: torch.device) -> float:

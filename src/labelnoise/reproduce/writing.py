@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from labelnoise.data.rows import counted
 from labelnoise.files import write
 from labelnoise.report.template import fill
 from labelnoise.reproduce import estimate, tables
@@ -24,12 +25,12 @@ def announced(groups: Sequence[Group], seeds: int, device: torch.device) -> Iter
         took = estimate.seconds(group, seeds, device)
         total, runs, epochs = total + took, runs + count, epochs + count * job.train.epochs
         methods = ", ".join(dict.fromkeys(cell.method for cell in group.cells))
-        noises = len({cell.noise for cell in group.cells})
+        noises = counted(len({cell.noise for cell in group.cells}), "noise")
         yield (
-            f"{group.cells[0].data}, {job.net.name}: {methods} × {noises} noises × {seeds} seeds, "
-            f"{count} runs × {job.train.epochs} epochs, about {estimate.spoken(took)}"
+            f"{group.cells[0].data}, {job.net.name}: {methods} × {noises} × {counted(seeds, 'seed')}, "
+            f"{counted(count, 'run')} × {counted(job.train.epochs, 'epoch')}, about {estimate.spoken(took)}"
         )
-    yield f"in all {runs} runs, {epochs:,} epochs, about {estimate.spoken(total)} on {device}"
+    yield f"in all {counted(runs, 'run')}, {counted(epochs, 'epoch')}, about {estimate.spoken(total)} on {device}"
 
 
 def write_all(table: Table, found: Sequence[Beside], recipe: Recipe, out: Path) -> list[Path]:
