@@ -1,3 +1,4 @@
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -10,38 +11,54 @@ from torch.nn import functional as F
 
 from labelnoise.engine.compiling import PACKED, Compiler
 from labelnoise.engine.memory import is_shortage
-from labelnoise.methods import build
+from labelnoise.methods import METHODS, build
 from labelnoise.methods.base import Method, Stage
 from labelnoise.testing import TRAIN, training, varied
 from labelnoise.types import Terms
 
-METHODS = [
-    "ce",
-    "gce",
-    "co_teaching",
-    "decoupling",
-    "f_divergence",
-    "logistic_normal",
-    "mixup",
-    "peer_loss",
-    "t_revision",
-]
 
-
-def trained(name, executor, compiled, backend="aot_eager"):
+def trained(name, executor, compiler=None):
     found = training(varied(build(name, {})), executor=executor, train=TRAIN)
-    if compiled:
-        found.executor.compile(Compiler(backend))
+    if compiler:
+        found.executor.compile(compiler)
     found.run()
     return found.executor.state()
 
 
-@pytest.mark.parametrize("executor", ["streams", "packed"])
-@pytest.mark.parametrize("name", METHODS)
-def test_compiled_training_equals_plain_training(name, executor):
-    plain, compiled = (trained(name, executor, compiled) for compiled in (False, True))
+@pytest.fixture(scope="module")
+def compiler():
+    """One for methods that follow each other, as in a comparison."""
+    return Compiler("aot_eager")
+
+
+@pytest.mark.filterwarnings("error:.*is not compiled")
+@pytest.mark.parametrize(
+    ("name", "executor"), [*((name, "packed") for name in METHODS), ("ce", "streams"), ("co_teaching", "streams")]
+)
+def test_compiled_training_equals_plain_training(name, executor, compiler):
+    plain, compiled = trained(name, executor), trained(name, executor, compiler)
     for key, value in plain.items():
         torch.testing.assert_close(compiled[key], value, rtol=1e-9, atol=1e-10)
+
+
+def test_a_graph_that_torch_would_break_is_told_of():
+    @dataclass(frozen=True)
+    class Broken(type(build("ce", {}))):
+        def objective(self, nets, batch, ctx):
+            torch._dynamo.graph_break()
+            return super().objective(nets, batch, ctx)
+
+    compiler = Compiler("aot_eager")
+    for method, expectation in (
+        (Broken(), pytest.warns(UserWarning, match="not compiled")),
+        (build("gce", {}), nullcontext()),
+    ):
+        found = training([method], executor="packed", train=TRAIN, seeds=[0])
+        found.executor.compile(compiler)
+        counters.clear()
+        with expectation:
+            found.run()
+    assert counters["stats"]["unique_graphs"] == 1  # of what came after it
 
 
 def test_runs_that_differ_in_numbers_alone_are_compiled_once():
@@ -109,9 +126,9 @@ def one_way(graph, inputs):
 
 
 def test_where_the_way_back_cannot_be_compiled_nothing_is():
-    plain = trained("gce", "streams", compiled=False)
+    plain = trained("gce", "streams")
     with pytest.warns(UserWarning, match="gce is not compiled"):
-        found = trained("gce", "streams", True, aot_autograd(fw_compiler=one_way, bw_compiler=broken))
+        found = trained("gce", "streams", Compiler(aot_autograd(fw_compiler=one_way, bw_compiler=broken)))
     for key, value in plain.items():
         torch.testing.assert_close(found[key], value, rtol=1e-9, atol=1e-10)
 
@@ -126,16 +143,16 @@ def short(graph, inputs):
 
 @pytest.mark.parametrize("executor", ["streams", "packed"])
 def test_what_cannot_be_compiled_is_called_as_it_is(executor):
-    plain = trained("gce", executor, compiled=False)
+    plain = trained("gce", executor)
     with pytest.warns(UserWarning, match="gce is not compiled, for torch cannot: .*broken"):
-        found = trained("gce", executor, compiled=True, backend=broken)
+        found = trained("gce", executor, Compiler(broken))
     for key, value in plain.items():
         torch.testing.assert_close(found[key], value, rtol=1e-9, atol=1e-10)
 
 
 def test_a_compiler_that_is_short_of_memory_says_so():
     with pytest.raises(Exception, match="out of memory") as caught:
-        trained("gce", "packed", compiled=True, backend=short)
+        trained("gce", "packed", Compiler(short))
     assert is_shortage(caught.value)
 
 

@@ -1,6 +1,6 @@
 """Work of lanes compiled once for all runs that differ in numbers alone: weights, labels, draws, hyper-parameters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from functools import partial
@@ -38,7 +38,7 @@ class Compiler:
     def __init__(self, backend: str | Callable[..., Any] = "inductor") -> None:
         torch._dynamo.reset()  # of what others have compiled
         self.backend = backend
-        self.functions: dict[tuple[Method, tuple[str, ...], str], Callable[..., Any]] = {}
+        self.functions: dict[Hashable, Callable[..., Any]] = {}
 
     def __call__(self, lane: Lane, given: Given, time: Time, update: str) -> Terms:
         """A lane's objective."""
@@ -60,13 +60,13 @@ class Compiler:
             return self._compiled(lane, what, function, args)
 
     def _compiled(self, lane: Lane, what: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        key = (structure(lane.stage.method), lane.trains, what)
+        key = (*_kind(lane), what)
         inputs = (lane.params, lane.buffers, lane.hypers, *args)
         if key in self.functions:
             return self.functions[key](*inputs)
         plain = _for_all_runs(lane, function)
         options = PACKED if lane.runs is not None and self.backend == "inductor" else None
-        self.functions[key] = torch.compile(plain, dynamic=False, backend=self.backend, options=options)
+        self.functions[key] = torch.compile(plain, fullgraph=True, dynamic=False, backend=self.backend, options=options)
         try:
             return self.functions[key](*inputs)
         except TorchDynamoException as problem:
@@ -76,6 +76,12 @@ class Compiler:
             warn(f"{name} is not compiled, for torch cannot: {str(problem).splitlines()[0]}", stacklevel=2)
         self.functions[key] = plain
         return plain(*inputs)
+
+
+def _kind(lane: Lane) -> tuple[Hashable, ...]:
+    # networks are as the whole method makes them, whichever stage it is in
+    made_by = structure(lane.methods[0]), lane.spec.shape, lane.spec.classes
+    return *made_by, structure(lane.stage.method), lane.trains, lane.runs
 
 
 def _way_back_too() -> AbstractContextManager[Any]:

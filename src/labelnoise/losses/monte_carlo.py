@@ -39,7 +39,17 @@ def chunks(law: Law, normals: Normals) -> Iterator[Normals]:
 
 def monte_carlo_nll(law: Law, target: Tensor, normals: Normals) -> Tensor:
     """-log mean_s softmax(noisy_logits)_y of each example, (B,)."""
-    return _apply(*law, target, *normals)[0]
+    return _linear(law, target, normals) if torch.compiler.is_compiling() else _apply(*law, target, *normals)[0]
+
+
+def _linear(law: Law, target: Tensor, normals: Normals) -> Tensor:
+    # what `_NLL` computes, for a compiler, which does not follow its backward pass: a constant, and zeros that have
+    # the gradient
+    loc, scale, factors = law
+    nll, *slopes = _summed((loc.detach(), scale.detach(), factors.detach()), target, normals)
+    for moving, slope in zip((loc, scale, *factors.unbind(-1)), slopes, strict=True):
+        nll = nll + ((moving - moving.detach()) * slope.T).sum(-1)
+    return nll
 
 
 class _NLL(Function):
@@ -47,12 +57,10 @@ class _NLL(Function):
 
     @staticmethod
     def forward(loc: Tensor, scale: Tensor, factors: Tensor, target: Tensor, *noise: Tensor) -> tuple[Tensor, ...]:
-        law, normals = (loc, scale, factors), (noise[0], noise[1])
-        parts = (_part(noisy_logits(law, some), target, some) for some in chunks(law, normals))
-        log_p, *slopes = reduce(_merged, parts)
+        nll, *slopes = _summed((loc, scale, factors), target, (noise[0], noise[1]))
         by_loc, by_scale, *by_factors = (slope.T for slope in slopes)
         by_factor = torch.stack(by_factors, -1) if by_factors else torch.zeros_like(factors)
-        return math.log(len(noise[0])) - log_p, by_loc, by_scale, by_factor
+        return nll, by_loc, by_scale, by_factor
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -65,6 +73,13 @@ class _NLL(Function):
         by_loc, by_scale, by_factor = ctx.saved_tensors
         grad = grad.unsqueeze(-1)
         return grad * by_loc, grad * by_scale, grad.unsqueeze(-1) * by_factor, None, None, None
+
+
+def _summed(law: Law, target: Tensor, normals: Normals) -> tuple[Tensor, ...]:
+    # the value, (B,), and its derivatives by loc, scale and each factor, (K, B)
+    parts = (_part(noisy_logits(law, some), target, some) for some in chunks(law, normals))
+    log_p, *slopes = reduce(_merged, parts)
+    return math.log(len(normals[0])) - log_p, *slopes
 
 
 def _part(logits: Tensor, target: Tensor, normals: Normals) -> tuple[Tensor, ...]:

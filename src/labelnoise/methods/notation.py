@@ -8,10 +8,14 @@ from labelnoise.config import Value
 from labelnoise.errors import InputError
 from labelnoise.methods.base import METHODS, Method, build, expanded
 
+_READ: dict[str, Method] = {}  # by text: a compiler cannot follow how one is read, but it finds it here
+
 
 def from_text(text: str) -> Method:
     """A method by its name, with settings in brackets: `gce(q=0.5)`."""
-    return build(*_parts(text))
+    if text not in _READ:
+        _READ[text] = build(*_parts(text))
+    return _READ[text]
 
 
 def told(text: str, noise_rate: float) -> str:
