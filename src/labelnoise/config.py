@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from math import inf
 from typing import Any, Literal, get_args
 
@@ -190,7 +191,7 @@ class RunConfig:
         """Plain containers, as they go into JSON."""
         return asdict(self)
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """Sixteen hexadecimal digits that change with every setting."""
         return digest(essential(self.to_dict()))

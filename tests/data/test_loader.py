@@ -248,3 +248,18 @@ def test_balanced_epochs_need_rows_of_every_class():
     )
     with pytest.raises(InputError, match=sentence):
         Loader([uneven(), uneven(6, (13, 19, 0, 1))], balanced=2)
+
+
+def test_an_epoch_whose_order_was_drawn_beforehand_is_the_same():
+    served, prepared = (Loader([numbered(), numbered(seed=1)]) for _ in range(2))
+    prepared.prepare(3, 4, peers=1)
+    for one, other in zip(served.epoch(3, 4, peers=1), prepared.epoch(3, 4, peers=1), strict=True):
+        assert torch.equal(one[0].rows, other[0].rows)
+        assert torch.equal(one[1][0].rows, other[1][0].rows)
+
+
+def test_an_epoch_is_not_served_in_the_order_of_another_that_was_prepared():
+    loader = Loader([numbered()])
+    expected = [batch.rows for batch, _ in loader.epoch(2, 4)]
+    loader.prepare(3, 4)
+    assert all(torch.equal(batch.rows, rows) for (batch, _), rows in zip(loader.epoch(2, 4), expected, strict=True))

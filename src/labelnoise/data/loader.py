@@ -1,6 +1,7 @@
 """Batches for many runs at once: inputs lie on the device once, an epoch is a permutation of rows per run."""
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import NamedTuple
 
 import torch
@@ -85,6 +86,7 @@ class Loader:
         self.dtype = dtype
         self.seeds = [task.seed for task in tasks]
         self.balanced = balanced  # rows of each class in an epoch; 0: every row once
+        self._prepared: tuple[tuple[int, int, int] | None, list[Tensor]] = None, []  # epoch, batch, peers; (R, n) each
         offsets = self._hold([task.dataset.x for task in tasks])
         self.parts = {name: self._part(name, tasks, offsets) for name in PARTS}
         if balanced:
@@ -104,14 +106,20 @@ class Loader:
         """How many there are in an epoch."""
         return batches(self._drawn, batch)[0]
 
+    def prepare(self, epoch: int, batch: int, peers: int = 0) -> None:
+        """Draw the order of an epoch that will be asked for next; the device may be at work meanwhile."""
+        wanted, length = (epoch, batch, peers), prod(batches(self._drawn, batch))
+        if self._prepared[0] != wanted:
+            purposes = ["order", *(f"peer{i}" for i in range(peers))]
+            self._prepared = wanted, [self._order(purpose, epoch, length) for purpose in purposes]
+
     def epoch(
         self, epoch: int, batch: int, peers: int = 0, start: int = 0
     ) -> Iterator[tuple[Batch, tuple[Batch, ...]]]:
         """The steps of an epoch from step `start` on: a batch and its peers, all shuffled independently."""
         steps, size = batches(self._drawn, batch)
-        orders = [
-            self._order(purpose, epoch, steps * size) for purpose in ["order", *(f"peer{i}" for i in range(peers))]
-        ]
+        self.prepare(epoch, batch, peers)
+        _, orders = self._prepared
         rows = [self.parts["train"].rows.gather(1, order) for order in orders]
         draws = [self._draws(epoch, which, steps * size) for which in range(1 + peers)]
         for step, inputs in enumerate(self._served(rows, range(start, steps), size, epoch), start):
@@ -173,7 +181,12 @@ class Loader:
         else:
             orders = [rng.permutation(self.samples) for rng in streams]
         order = torch.stack(orders)
-        return torch.cat([order, order[:, : length - self._drawn]], dim=1).to(self.device)
+        return self._sent(torch.cat([order, order[:, : length - self._drawn]], dim=1))
+
+    def _sent(self, tensor: Tensor) -> Tensor:
+        # without waiting for what the device does
+        held = tensor.pin_memory() if self.device.type == "cuda" else tensor
+        return held.to(self.device, non_blocking=True)
 
     def _draws(self, epoch: int, which: int, length: int) -> dict[str, Tensor]:
         # the random numbers of an epoch's augmentation, each (R, length)

@@ -149,6 +149,7 @@ class Training:
             self.position = Position(phase.number, epoch, step + 1)
             self._pause()
             self.observer.stepped(epoch, step, steps)
+        self.loader.prepare(epoch + 1, size, stage.method.peers)  # while the device is still at its steps
         self._finish_epoch(phase, steps)
 
     def _finish_epoch(self, phase: Phase, steps: int) -> None:

@@ -4,7 +4,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from labelnoise.errors import InputError
@@ -50,7 +50,7 @@ def rewrite(path: Path, records: Sequence[Record]) -> None:
 def _line(record: Record) -> str:
     # by name, for a training that was resumed may have met them in another order
     measures = {name: value if math.isfinite(value) else None for name, value in sorted(record.measures.items())}
-    return json.dumps(asdict(record) | {"measures": measures}, allow_nan=False) + "\n"
+    return json.dumps(vars(record) | {"measures": measures}, allow_nan=False) + "\n"
 
 
 def _record(line: str) -> Record:
