@@ -23,7 +23,9 @@ fast:
   - for: [digits]
     train: {epochs: 1}
     settings: {GCE: {q: 0.6}}
-grids: []
+grids:
+  - methods: [GCE]
+    settings: {q: [0.4, 0.6, 0.8]}
 deviations:
   - The paper is made up.
 """

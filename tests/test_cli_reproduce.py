@@ -22,6 +22,42 @@ def test_a_dry_run_of_every_table_says_how_much_it_is(table, recipe, monkeypatch
     assert result.output.splitlines()[-1].startswith("in all ")
 
 
+@pytest.mark.parametrize("recipe", ["paper", "fast"])
+@pytest.mark.parametrize(
+    ("table", "runs", "tried"),
+    [
+        ("table1", 9 * (48 + 45 + 45) + 27 * (6 * 4 + 3 * 5), 9 * (48 + 45 + 45)),
+        ("table2", 7 * (45 + 6 * 4 + 3 * 5), 7 * 45),
+        ("table3", 2 * (3 + 4 * 6 + 5 * 4), 2 * (3 + 4 * 6)),
+    ],
+)
+def test_a_dry_run_of_a_search_counts_grid_and_seeds(table, runs, tried, recipe, monkeypatch):
+    monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1e6)
+    result = run(f"logistic_normal/{table}", "--search", "--dry-run", "--recipe", recipe, "--device", "cpu")
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[-1].startswith(f"in all {runs} runs ({tried} of a search), ")
+
+
+@pytest.mark.parametrize("table", [table for table in TABLES if not table.startswith("logistic_normal")])
+def test_a_search_where_the_authors_had_no_grid_is_refused_in_a_sentence(table):
+    result = run(table, "--search", "--dry-run")
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "has no grid for" in result.output
+
+
+def test_a_search_is_trained_printed_and_written_under_a_name_of_its_own(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("tiny/table1", "--search", "--only", "noise=none", "--device", "cpu")
+    assert result.exit_code == 0, result.output
+    assert (
+        "recipe paper-search (as the paper says, hyper-parameters searched anew on noisy validation)" in result.output
+    )
+    assert "| digits | none | GCE | q=" in result.output
+    folder = tmp_path / "runs" / "reproduce" / "tiny" / "table1-paper-search"
+    ends = (".md", ".csv", ".tex", ".html", "-chosen.csv")
+    assert {path.name for path in folder.iterdir()} >= {f"tiny-table1-paper-search{end}" for end in ends}
+
+
 def test_the_papers_are_listed_with_their_tables():
     result = CliRunner().invoke(main, ["list", "papers"])
     assert all(table in result.output for table in TABLES)

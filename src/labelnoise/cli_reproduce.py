@@ -14,6 +14,7 @@ from labelnoise.cli_engine import cluster, engines
 @click.option("--methods", metavar="A,B,…", help="As the paper calls them; the same as several --only method=….")
 @click.option("--seeds", metavar="N", type=click.IntRange(min=1), help="Runs of each cell; by default the paper's.")
 @click.option("--recipe", default="paper", type=click.Choice(["paper", "fast"]), help="Literally, or in less time.")
+@click.option("--search", is_flag=True, help="Choose hyper-parameters anew, from the paper's grid on noisy validation.")
 @click.option("--dry-run", is_flag=True, help="Say what would be trained and how long it takes, and train nothing.")
 @click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
 @engines
@@ -26,6 +27,7 @@ def reproduce(
     methods: str | None,
     seeds: int | None,
     recipe: Any,
+    search: bool,
     dry_run: bool,
     device: str,
     out: Path | None,
@@ -40,7 +42,7 @@ def reproduce(
     from rich.console import Console
 
     from labelnoise.report.terminal import Terminal
-    from labelnoise.reproduce import tables
+    from labelnoise.reproduce import choices, tables
     from labelnoise.reproduce.asked import chosen, parsed, table
     from labelnoise.reproduce.groups import groups
     from labelnoise.reproduce.kept import besides
@@ -52,10 +54,12 @@ def reproduce(
     several = cluster(device, **engine)
     wanted = table(what)
     wishes = parsed([*only, *(f"method={each.strip()}" for each in (methods or "").split(",") if each.strip())])
+    recipe = f"{recipe}-search" if search else recipe
     cells = chosen(wanted.paper.published(wanted.name), wishes)
     seeds, place = seeds or wanted.paper.facts["protocol"]["seeds"], find_device(device)
+    parts = groups(wanted.paper, cells, recipe)
     if not quiet:
-        for sentence in announced(groups(wanted.paper, cells, recipe), seeds, place):
+        for sentence in announced(parts, seeds, place):
             click.echo(sentence)
     if dry_run:
         return
@@ -63,7 +67,10 @@ def reproduce(
     with Terminal(Console(), quiet=quiet) as display:
         found = run(wanted, cells, seeds=seeds, recipe=recipe, at=Place(folder, place, display, engine=several))
     click.echo(tables.markdown(titled(wanted, recipe), found))
+    if search:
+        click.echo(choices.markdown(choices.read(wanted, cells, recipe, folder)))
     everything = wanted.paper.published(wanted.name)  # also what earlier commands have trained
-    paths = write_all(wanted, besides(wanted, everything, recipe, folder), recipe, folder)
+    picked = choices.read(wanted, everything, recipe, folder)
+    paths = write_all(wanted, besides(wanted, everything, recipe, folder), recipe, folder, picked)
     if not quiet:
         click.echo("\n".join([tables.counts(found), *map(str, paths)]))

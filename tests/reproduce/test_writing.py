@@ -4,6 +4,7 @@ import torch
 from labelnoise.reproduce import estimate
 from labelnoise.reproduce.asked import Table
 from labelnoise.reproduce.beside import Beside, Spread
+from labelnoise.reproduce.choices import Choice
 from labelnoise.reproduce.groups import groups
 from labelnoise.reproduce.writing import announced, write_all
 
@@ -22,6 +23,14 @@ def test_it_is_said_beforehand_how_much_there_is_to_train(tiny, monkeypatch):
     assert total == "in all 12 runs, 24 epochs, about 30 seconds on cpu"
 
 
+def test_of_a_search_it_is_said_how_many_runs_it_has(tiny, monkeypatch):
+    monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1000.0)
+    first, total = announced(groups(tiny, tiny.published("table1"), "paper-search"), 3, CPU)
+    runs = 2 * 3 + 2 * (3 + 2)  # cross-entropy with three seeds; three points, of which one goes on with two more
+    assert f"{runs} runs (6 of a search) × 2 epochs" in first
+    assert total.startswith(f"in all {runs} runs (6 of a search), {2 * runs} epochs, about 40 seconds")
+
+
 def test_four_files_hold_the_table(tiny, found, tmp_path):
     paths = write_all(Table(tiny, "table1"), found, "fast", tmp_path)
     assert [path.name for path in paths] == [f"tiny-table1-fast.{kind}" for kind in ("md", "csv", "tex", "html")]
@@ -34,3 +43,28 @@ def test_the_page_says_which_recipe_and_what_differs(tiny, found, tmp_path):
     assert "fast: fewer epochs" in text
     assert "The paper is made up." in text
     assert "4 of 4 cells measured" in text
+
+
+@pytest.fixture
+def searched(tiny, found, tmp_path):
+    choice = Choice(found[2].cell, {"q": 0.6}, {"q": 0.4}, 0.8765, points=3, finished=3, near=1, tied=0)
+    paths = write_all(Table(tiny, "table1"), found, "paper-search", tmp_path, [choice])
+    return {path.name.removeprefix("tiny-table1-paper-search"): path.read_text() for path in paths}
+
+
+def test_a_searched_table_says_so_in_every_file(searched):
+    assert set(searched) == {".md", ".csv", ".tex", ".html", "-chosen.csv"}
+    said = "hyper-parameters searched anew on noisy validation"
+    assert all(said in searched[end] for end in (".md", ".tex", ".html"))
+    assert all("paper-search" in line for end in (".csv", "-chosen.csv") for line in searched[end].splitlines()[1:])
+
+
+@pytest.mark.parametrize("end", [".md", ".html", "-chosen.csv"])
+def test_what_was_chosen_stands_beside_what_the_authors_chose(searched, end):
+    assert searched[end].index("q=0.6") < searched[end].index("q=0.4")
+    assert "87.65" in searched[end] or "0.8765" in searched[end]
+
+
+def test_a_table_without_a_search_says_nothing_of_one(tiny, found, tmp_path):
+    paths = write_all(Table(tiny, "table1"), found, "paper", tmp_path)
+    assert not any("searched" in path.read_text() for path in paths)

@@ -5,7 +5,7 @@ from labelnoise.config import Named, Search
 from labelnoise.methods.base import hyper_fields
 from labelnoise.methods.gce import GCE
 from labelnoise.methods.mixup import Mixup
-from labelnoise.sweep.space import trials
+from labelnoise.sweep.space import best, points, trials
 
 
 def values(name, setting, trials_, kind):
@@ -52,3 +52,31 @@ def test_what_was_set_by_hand_is_not_searched():
 def test_a_method_without_hyper_parameters_has_one_trial():
     assert trials(Named("ce"), Search(5)) == [Named("ce")]
     assert trials(Named("ce"), Search(5, "grid")) == [Named("ce")]
+
+
+def test_points_are_all_combinations_the_last_setting_fastest():
+    found = points(Named("bi_tempered", {"smoothing": 0.1, "t1": 0.3}), {"t1": (0.5, 0.7), "t2": (1.1, 2)})
+    assert [(each.settings["t1"], each.settings["t2"]) for each in found] == [
+        (0.5, 1.1),
+        (0.5, 2),
+        (0.7, 1.1),
+        (0.7, 2),
+    ]
+    assert all(each.name == "bi_tempered" and each.settings["smoothing"] == 0.1 for each in found)
+
+
+def test_a_method_without_a_grid_has_one_point():
+    assert points(Named("gce", {"q": 0.3}), {}) == [Named("gce", {"q": 0.3})]
+
+
+@pytest.mark.parametrize(
+    ("scores", "winner"),
+    [
+        ({"a": 0.1, "b": 0.3, "c": 0.2}, "b"),
+        ({"c": 0.3, "b": 0.3, "a": 0.1}, "b"),  # the earliest tried, however scores are ordered
+        ({"c": 0.2}, "c"),
+        ({}, "a"),
+    ],
+)
+def test_the_best_is_the_earliest_tried_of_equals(scores, winner):
+    assert best(["a", "b", "c"], scores) == winner

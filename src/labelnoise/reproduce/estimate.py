@@ -28,8 +28,8 @@ BATCH = {"cpu": 16, "cuda": 256}  # at most
 def seconds(group: Group, seeds: int, device: torch.device) -> float:
     """That all runs of a group take, about: evaluation and the compiler are not in it."""
     data, job = group.cells[0].data, group.job(group.cells[0])
-    passes = sum(backbones(method.name) for _, method in group.trained)  # of one epoch, with every seed
-    return rows(data, job) * job.train.epochs * seeds * passes / rate(data, job, device)
+    passes = sum(backbones(method.name) * runs for method, runs in group.trained(seeds))  # of one epoch
+    return rows(data, job) * job.train.epochs * passes / rate(data, job, device)
 
 
 def rate(data: str, job: Job, device: torch.device) -> float:

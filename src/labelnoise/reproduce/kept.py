@@ -23,6 +23,14 @@ from labelnoise.reproduce.outcomes import Outcome
 OUTCOMES, CELLS = "runs.jsonl", "cells.jsonl"
 
 
+class Made(NamedTuple):
+    """What a cell is made of."""
+
+    runs: tuple[str, ...] = ()  # identities
+    tried: tuple[str, ...] = ()  # those of a search that chose the settings, in the order of the grid
+    validation_rows: int = 0  # by which it chose
+
+
 class Key(NamedTuple):
     """A cell of a paper under one of its recipes."""
 
@@ -35,15 +43,15 @@ class Key(NamedTuple):
     measure: str
 
 
-def note(folder: Path, table: Table, recipe: Recipe, runs: Iterable[tuple[Cell, Sequence[str]]]) -> None:
-    """Keep which runs cells are made of; others stay as they are, and so do more seeds of the same."""
+def note(folder: Path, table: Table, recipe: Recipe, cells: Iterable[tuple[Cell, Made]]) -> None:
+    """Keep what cells are made of; others stay as they are, and so do more seeds of the same."""
     with closed(folder):
         known = _cells(folder)
-        for cell, identities in runs:
-            key, new = _key(table, recipe, cell), list(identities)
-            old = known.get(key, [])
-            known[key] = old if old[: len(new)] == new else new
-        lines = [json.dumps(key._asdict() | {"runs": runs}) for key, runs in sorted(known.items())]
+        for cell, new in cells:
+            key = _key(table, recipe, cell)
+            old = known.get(key, new).runs
+            known[key] = new._replace(runs=old) if old[: len(new.runs)] == new.runs else new
+        lines = [json.dumps(key._asdict() | _told(made)) for key, made in sorted(known.items())]
         write(folder / CELLS, "".join(f"{line}\n" for line in lines))
 
 
@@ -55,9 +63,15 @@ def closed(folder: Path) -> AbstractContextManager[Any]:
 
 def besides(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> list[Beside]:
     """Cells beside what their runs have reached, as far as they are finished."""
-    known, made_of = outcomes.read(folder / OUTCOMES), _cells(folder)
-    own = {cell: [known[run] for run in made_of.get(_key(table, recipe, cell), ()) if run in known] for cell in cells}
+    known, made_of = outcomes.read(folder / OUTCOMES), made(table, cells, recipe, folder)
+    own = {cell: [known[run] for run in made_of[cell].runs if run in known] for cell in cells}
     return [beside(cell, own[cell], table.paper.facts["protocol"]) for cell in cells]
+
+
+def made(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> dict[Cell, Made]:
+    """What cells are made of; nothing, where none is noted."""
+    known = _cells(folder)
+    return {cell: known.get(_key(table, recipe, cell), Made()) for cell in cells}
 
 
 def beside(cell: Cell, own: Sequence[Outcome], protocol: Mapping[str, object]) -> Beside:
@@ -78,13 +92,23 @@ def _key(table: Table, recipe: Recipe, cell: Cell) -> Key:
     return Key(table.paper.folder.name, recipe, *(getattr(cell, name) for name in KEYS))
 
 
-def _cells(folder: Path) -> dict[Key, list[str]]:
+def _told(made: Made) -> dict[str, Any]:
+    # of a search only where there was one
+    return {name: value for name, value in made._asdict().items() if value}
+
+
+def _cells(folder: Path) -> dict[Key, Made]:
     path = folder / CELLS
     if not path.exists():
         return {}
     try:
         found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        return {Key(*(each[name] for name in Key._fields)): each["runs"] for each in found}
+        return {
+            Key(*(each[name] for name in Key._fields)): Made(
+                tuple(each["runs"]), tuple(each.get("tried", ())), each.get("validation_rows", 0)
+            )
+            for each in found
+        }
     except (OSError, ValueError, TypeError, KeyError) as problem:
         raise InputError(
             f"{path} is not a file of cells ({problem}); restore it, or delete it and type again"

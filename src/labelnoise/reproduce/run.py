@@ -1,6 +1,6 @@
 """Cells of a table trained, those that were trained before left out, and set beside what was published."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from labelnoise.reproduce import outcomes
 from labelnoise.reproduce.asked import Table
 from labelnoise.reproduce.beside import Beside
 from labelnoise.reproduce.groups import Group, Recipe, Trainings, groups, trainings
-from labelnoise.reproduce.kept import OUTCOMES, besides, closed, note
+from labelnoise.reproduce.kept import OUTCOMES, Made, besides, closed, note
+from labelnoise.reproduce.searching import decide, trials, validated
 from labelnoise.results.store import Store
 from labelnoise.sweep.compare import facts_of, train_all
 from labelnoise.sweep.run import Display, Engine, Workplace
@@ -34,12 +35,23 @@ class Place:
 
 def reproduce(table: Table, cells: Sequence[Cell], *, seeds: int, recipe: Recipe, at: Place) -> list[Beside]:
     """Train what is missing, and set all beside the published; outcomes are kept group by group."""
+    rule = table.paper.facts["protocol"]["reported"]
     for group in groups(table.paper, cells, recipe):
-        runs = trainings(group, seeds)
+        methods, tried = {cell: group.job(cell).methods for cell in group.cells}, trials(group)
+        if tried:
+            train(group, tried, at)
+            methods |= decide(tried, outcomes.read(at.out / OUTCOMES), rule)
+        runs = trainings(group, seeds, methods)
         train(group, runs, at)
-        made_of = ((cell, [config.identity for config in configs]) for cell, configs in runs.runs)
-        note(at.out, table, recipe, made_of)
+        note(at.out, table, recipe, _made(runs, tried))
     return besides(table, cells, recipe, at.out)
+
+
+def _made(runs: Trainings, tried: Trainings | None) -> Iterator[tuple[Cell, Made]]:
+    by_cell, rows = (dict(tried.runs), validated(tried)) if tried else ({}, 0)
+    for cell, configs in runs.runs:
+        searched = tuple(config.identity for config in by_cell.get(cell, ()))
+        yield cell, Made(tuple(config.identity for config in configs), searched, rows if searched else 0)
 
 
 def train(group: Group, runs: Trainings, at: Place) -> None:

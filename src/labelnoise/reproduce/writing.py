@@ -9,43 +9,58 @@ import torch
 from labelnoise.data.rows import counted
 from labelnoise.files import write
 from labelnoise.report.template import fill
-from labelnoise.reproduce import estimate, tables
+from labelnoise.reproduce import choices, estimate, tables
 from labelnoise.reproduce.asked import Table
 from labelnoise.reproduce.beside import Beside
+from labelnoise.reproduce.choices import Choice
 from labelnoise.reproduce.groups import Group, Recipe
 
-RECIPES = {"paper": "as the paper says", "fast": "fewer epochs, one setting for all noises"}
+RECIPES = {
+    "paper": "as the paper says",
+    "fast": "fewer epochs, one setting for all noises",
+    "paper-search": "as the paper says, hyper-parameters searched anew on noisy validation",
+    "fast-search": "fewer epochs, hyper-parameters searched anew on noisy validation",
+}
 
 
 def announced(groups: Sequence[Group], seeds: int, device: torch.device) -> Iterator[str]:
     """How much is to be trained, and how long it takes on this device, if nothing is there yet."""
     total, runs, epochs = 0.0, 0, 0
     for group in groups:
-        job, count = group.job(group.cells[0]), seeds * len(group.trained)
+        job, count = group.job(group.cells[0]), sum(each for _, each in group.trained(seeds))
         took = estimate.seconds(group, seeds, device)
         total, runs, epochs = total + took, runs + count, epochs + count * job.train.epochs
         methods = ", ".join(dict.fromkeys(cell.method for cell in group.cells))
         noises = counted(len({cell.noise for cell in group.cells}), "noise")
         yield (
             f"{group.cells[0].data}, {job.net.name}: {methods} × {noises} × {counted(seeds, 'seed')}, "
-            f"{counted(count, 'run')} × {counted(job.train.epochs, 'epoch')}, about {estimate.spoken(took)}"
+            f"{counted(count, 'run')}{_of_search(group.tried)} × {counted(job.train.epochs, 'epoch')}, "
+            f"about {estimate.spoken(took)}"
         )
-    yield f"in all {counted(runs, 'run')}, {counted(epochs, 'epoch')}, about {estimate.spoken(total)} on {device}"
+    tried = sum(group.tried for group in groups)
+    yield (
+        f"in all {counted(runs, 'run')}{_of_search(tried)}, {counted(epochs, 'epoch')}, "
+        f"about {estimate.spoken(total)} on {device}"
+    )
 
 
-def write_all(table: Table, found: Sequence[Beside], recipe: Recipe, out: Path) -> list[Path]:
-    """Markdown, CSV, LaTeX and HTML."""
+def write_all(
+    table: Table, found: Sequence[Beside], recipe: Recipe, out: Path, chosen: Sequence[Choice] = ()
+) -> list[Path]:
+    """Markdown, CSV, LaTeX and HTML; what a search has chosen is in another CSV."""
     title = titled(table, recipe)
     texts = {
-        "md": tables.markdown(title, found),
-        "csv": tables.table(str(table), recipe, found),
-        "tex": tables.latex(title, found),
-        "html": _page(table, found, recipe),
+        ".md": "\n".join(filter(None, (tables.markdown(title, found), choices.markdown(chosen)))),
+        ".csv": tables.table(str(table), recipe, found),
+        ".tex": tables.latex(title, found),
+        ".html": _page(table, found, recipe, chosen),
     }
+    if chosen:
+        texts["-chosen.csv"] = choices.table(str(table), recipe, chosen)
     stem = f"{table.paper.folder.name}-{table.name}-{recipe}"
-    for kind, text in texts.items():
-        write(out / f"{stem}.{kind}", text)
-    return [out / f"{stem}.{kind}" for kind in texts]
+    for end, text in texts.items():
+        write(out / f"{stem}{end}", text)
+    return [out / f"{stem}{end}" for end in texts]
 
 
 def titled(table: Table, recipe: Recipe) -> str:
@@ -54,7 +69,11 @@ def titled(table: Table, recipe: Recipe) -> str:
     return f"{table}, recipe {recipe} ({RECIPES[recipe]}); ours by the epoch that the paper reports: {reported}"
 
 
-def _page(table: Table, found: Sequence[Beside], recipe: Recipe) -> str:
+def _of_search(tried: int) -> str:
+    return f" ({tried} of a search)" if tried else ""
+
+
+def _page(table: Table, found: Sequence[Beside], recipe: Recipe, chosen: Sequence[Choice]) -> str:
     facts = table.paper.facts
     protocol = facts["protocol"]
     told = {
@@ -69,6 +88,7 @@ def _page(table: Table, found: Sequence[Beside], recipe: Recipe) -> str:
         counts=tables.counts(found),
         facts=told,
         parts=list(_parts(found)),
+        chosen={"head": choices.HEAD, "rows": list(choices.rows(chosen))},
         deviations=facts["deviations"],
     )
 

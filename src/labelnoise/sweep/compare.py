@@ -29,7 +29,7 @@ from labelnoise.sweep.headline import headline
 from labelnoise.sweep.plan import comparison, plan_packs, set_by_rate, told
 from labelnoise.sweep.room import most_runs
 from labelnoise.sweep.run import Display, Engine, Workplace, failure, prepare, specify
-from labelnoise.sweep.space import trials
+from labelnoise.sweep.space import best, trials
 from labelnoise.sweep.together import train_pack
 
 
@@ -182,12 +182,12 @@ def _best(configs: Sequence[RunConfig], runs: Mapping[str, Run], at: Workplace) 
         for config in configs
         if config.identity in runs and not runs[config.identity].failed
     }
-    best = max(scores, key=lambda identity: scores[identity], default=configs[0].identity)
-    chosen = next(config.method for config in configs if config.identity == best)
+    winner = best([config.identity for config in configs], scores)
+    chosen = next(config.method for config in configs if config.identity == winner)
     if len(configs) > 1:
-        at.store.note_search(chosen.name, [config.identity for config in configs], best)
+        at.store.note_search(chosen.name, [config.identity for config in configs], winner)
         values = ", ".join(f"{name}={chosen.settings[name]:g}" for name in hyper_fields(METHODS.get(chosen.name)))
-        at.display.say(f"{chosen.name}: {values} is best on noisy validation, {100 * scores.get(best, 0):.1f} %")
+        at.display.say(f"{chosen.name}: {values} is best on noisy validation, {100 * scores.get(winner, 0):.1f} %")
     return chosen
 
 

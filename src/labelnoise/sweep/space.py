@@ -1,11 +1,11 @@
-"""What a search tries: values from the ranges that methods declare with `hyper()`."""
+"""What a search tries, values of a grid or from the ranges that methods declare with `hyper()`, and what is best."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
 import numpy as np
 
-from labelnoise.config import Named, Search
+from labelnoise.config import Named, Search, Value
 from labelnoise.methods import build
 from labelnoise.methods.base import Range, hyper_fields
 from labelnoise.rng import uniforms
@@ -17,6 +17,17 @@ def trials(method: Named, search: Search) -> list[Named]:
     free = {name: span for name, span in ranges.items() if name not in method.settings}
     values = _grid(free, search.trials - 1) if search.kind == "grid" else _random(method.name, free, search.trials - 1)
     return [method, *(Named(method.name, {**method.settings, **each}) for each in values if each)]
+
+
+def points(method: Named, grid: Mapping[str, Sequence[Value]]) -> list[Named]:
+    """The method at every point of a grid, whose last setting changes fastest; as it is where the grid is empty."""
+    settings = (dict(zip(grid, values, strict=True)) for values in product(*grid.values()))
+    return [Named(method.name, {**method.settings, **each}) for each in settings]
+
+
+def best(tried: Collection[str], scores: Mapping[str, float]) -> str:
+    """The one with the highest score, the earliest tried of equals; the first of all where none has a score."""
+    return max((each for each in tried if each in scores), key=lambda each: scores[each], default=next(iter(tried)))
 
 
 def _random(method: str, ranges: dict[str, Range], count: int) -> Iterator[dict[str, float]]:
