@@ -17,7 +17,7 @@ lint: $(VENV)/.ready
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-# The page of all settings and the table of data sets, from the code that holds them.
+# The page of all settings, the table of data sets, and the pages of what is measured, from code and records.
 docs: $(VENV)/.ready
 	$(PY) docs/generate.py
 

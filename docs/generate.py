@@ -1,4 +1,6 @@
-"""Write what the documents repeat from the code: docs/config.md, and the table of data sets in docs/data.md.
+"""Write what the documents repeat from the code and from committed records.
+
+These are docs/config.md, the table of data sets in docs/data.md, docs/results.md and docs/status.md.
 
 python docs/generate.py
 """
@@ -16,9 +18,12 @@ import yaml
 from labelnoise.config import Job, Named
 from labelnoise.configure import plain
 from labelnoise.data.standard.catalogue import CARDS, Card
+from labelnoise.reproduce import results_page, status_page
+from labelnoise.reproduce.committed import committed
 
 PAGE = Path(__file__).with_name("config.md")
 DATA_PAGE = Path(__file__).with_name("data.md")
+RESULTS = Path(__file__).parents[1] / "results"
 BEGIN = "<!-- Written by docs/generate.py from the catalogue: change that, then run `make docs`. -->\n"
 END = "<!-- end -->"
 KINDS = {float: "number", int: "whole number", bool: "true or false", str: "text", Named: "name, or name and settings"}
@@ -143,6 +148,14 @@ def row(card: Card) -> str:
     return f"| {' | '.join([f'[{card.title}]({card.url}): {names}', *cells, '; '.join(card.used_by)])} |"
 
 
+def measured_pages() -> dict[str, str]:
+    """The pages of what is measured, by name."""
+    found = committed(RESULTS)
+    return {"results.md": results_page.page(found), "status.md": status_page.page(found, RESULTS)}
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
     DATA_PAGE.write_text(data_page(), encoding="utf-8")
+    for name, text in measured_pages().items():
+        PAGE.with_name(name).write_text(text, encoding="utf-8")

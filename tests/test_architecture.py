@@ -45,6 +45,7 @@ WHOLE_TREE_TESTS = {
     "test_architecture.py",
     "test_docs.py",
     "test_examples.py",
+    "test_published_tables.py",
     "test_results.py",
     "methods/test_conformance.py",
     "papers/test_causal_nl.py",

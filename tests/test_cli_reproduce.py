@@ -82,3 +82,16 @@ def test_what_nobody_published_is_refused_in_a_sentence():
     result = run("logistic_normal/table1", "--only", "data=svhn", "--dry-run")
     assert (result.exit_code, result.output.count("\n")) == (2, 1)
     assert "no cell has data 'svhn'" in result.output
+
+
+def test_a_folder_whose_recipe_was_mended_since_takes_no_more_cells_until_its_own_are_trained_again(tiny, tmp_path):
+    words = ("tiny/table1", "--only", "noise=none", "--seeds", "1", "--quiet", "--out", str(tmp_path / "out"))
+    assert run(*words, "--methods", "CE").exit_code == 0
+    recipe = tiny.folder / "paper.yaml"
+    recipe.write_text(recipe.read_text().replace("epochs: 2", "epochs: 3"))
+    refused = run(*words, "--methods", "GCE")
+    assert (refused.exit_code, refused.output.count("\n")) == (2, 1)
+    assert "has CE on digits, none, by another recipe than paper is today (not the same: train)" in refused.output
+    again = run(*words)
+    assert again.exit_code == 0, again.output
+    assert again.output.count("| digits | none |") == 2

@@ -216,6 +216,11 @@ def test_the_table_of_data_sets_is_the_one_that_is_generated():
     assert PAGES["docs/data.md"].read_text() == generated, "run `make docs`"
 
 
+def test_the_pages_of_results_and_status_are_those_that_are_generated():
+    generated = runpy.run_path(str(ROOT / "docs" / "generate.py"))["measured_pages"]()
+    assert {name: PAGES[f"docs/{name}"].read_text() for name in generated} == generated, "run `make docs`"
+
+
 def test_every_setting_on_its_page_has_a_meaning():
     rows = [row for rows in tables(PAGES["docs/config.md"].read_text()) for row in rows]
     assert [row[0] for row in rows if not row[3]] == []

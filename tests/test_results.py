@@ -10,6 +10,7 @@ from labelnoise import configure
 from labelnoise.config import Job
 from labelnoise.papers import paper
 from labelnoise.report.summary import summarise
+from labelnoise.reproduce.committed import committed
 from labelnoise.results.store import Store
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -38,6 +39,11 @@ def test_the_columns_hold_what_the_readme_says():
     }
     runs = [(method, seed) for method in ("ce", "gce", "logistic_normal") for seed in range(3)]
     assert found == {("table1", f"mnist-{noise}-0.4-exact"): runs for noise in ("asymmetric", "random")}
+
+
+def test_every_committed_run_says_by_which_code_it_was_made_where_and_when():
+    runs = [run for table in committed(RESULTS) for cell in table.cells for run in cell.runs]
+    assert [run.run for run in runs if not (run.commit and run.facts["device"] and run.facts["finished"])] == []
 
 
 @pytest.mark.parametrize("folder", COLUMNS, ids=lambda folder: folder.name)

@@ -27,22 +27,33 @@ def test_the_commit_is_that_of_the_tree_and_says_whether_it_was_changed(tmp_path
         done = subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
+    package, records = tmp_path / "package", tmp_path / "runs.jsonl"
+    package.mkdir()
     git("init", "-q")
-    (tmp_path / "file.py").write_text("1")
+    for path in (package / "file.py", records):
+        path.write_text("1")
     git("add", ".")
     git("commit", "-qm", "one")
-    monkeypatch.setattr(software, "__file__", str(tmp_path / "file.py"))
+    monkeypatch.setattr(software, "__file__", str(package / "file.py"))
     assert commit() == git("rev-parse", "HEAD")
+
     commit.cache_clear()
-    (tmp_path / "file.py").write_text("2")
+    records.write_text("2")  # which is no code
+    assert commit() == git("rev-parse", "HEAD")
+
+    commit.cache_clear()
+    (package / "file.py").write_text("2")
     assert commit() == git("rev-parse", "HEAD") + "-dirty"
 
     commit.cache_clear()
-    (tmp_path / "installed.py").write_text("3")
-    monkeypatch.setattr(software, "__file__", str(tmp_path / "installed.py"))  # in a tree that does not keep it
+    (package / "installed.py").write_text("3")
+    monkeypatch.setattr(software, "__file__", str(package / "installed.py"))  # in a tree that does not keep it
     assert commit() == ""
 
 
-def test_without_git_there_is_no_commit(tmp_path, monkeypatch):
+def test_without_git_the_commit_is_what_one_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(software, "__file__", str(tmp_path / "file.py"))
     assert commit() == ""
+    commit.cache_clear()
+    monkeypatch.setenv("LABELNOISE_COMMIT", "c0ffee")
+    assert commit() == "c0ffee"

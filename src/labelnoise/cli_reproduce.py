@@ -48,6 +48,7 @@ def reproduce(
     from labelnoise.reproduce.kept import besides
     from labelnoise.reproduce.run import Place
     from labelnoise.reproduce.run import reproduce as run
+    from labelnoise.reproduce.stale import check
     from labelnoise.reproduce.writing import announced, titled, write_all
     from labelnoise.sweep.run import find_device
 
@@ -64,6 +65,7 @@ def reproduce(
     if dry_run:
         return
     folder = out or Path("runs") / "reproduce" / wanted.paper.folder.name / f"{wanted.name}-{recipe}"
+    check(wanted, recipe, folder, trained_now=cells)
     with Terminal(Console(), quiet=quiet) as display:
         found = run(wanted, cells, seeds=seeds, recipe=recipe, at=Place(folder, place, display, engine=several))
     click.echo(tables.markdown(titled(wanted, recipe), found))

@@ -1,5 +1,6 @@
 """Of which code and with which libraries a number was made."""
 
+import os
 import platform
 import subprocess
 from functools import cache
@@ -19,12 +20,16 @@ def versions() -> dict[str, str]:
 
 @cache
 def commit() -> str:
-    """Of the tree that this file lies in, `-dirty` where it was changed since; nothing if git does not keep it."""
+    """Of the tree that the package lies in, `-dirty` where the package was changed since.
+
+    Of one that git does not keep, what LABELNOISE_COMMIT says, or nothing.
+    """
     try:
         _git("ls-files", "--error-unmatch", Path(__file__).name)  # or it is installed within somebody else's tree
-        return _git("describe", "--always", "--dirty", "--exclude=*", "--abbrev=40")
+        changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".")
+        return _git("rev-parse", "HEAD") + ("-dirty" if changed else "")
     except (OSError, subprocess.CalledProcessError):
-        return ""
+        return os.environ.get("LABELNOISE_COMMIT", "")
 
 
 def _git(*words: str) -> str:

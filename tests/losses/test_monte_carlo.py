@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
-from labelnoise.losses import monte_carlo
-from labelnoise.losses.monte_carlo import chunks, monte_carlo_nll, noisy_logits
+from labelnoise.losses import noisy_logits
+from labelnoise.losses.monte_carlo import monte_carlo_nll
 
 B, K, S, R = 5, 4, 23, 2
 TARGET = torch.tensor([0, 3, 1, 2, 2])
@@ -25,7 +25,7 @@ NORMALS = {
 
 @pytest.fixture(params=[1, 3 * B * K, 10**6], ids=["one by one", "by threes", "at once"])
 def chunked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monte_carlo, "NUMBERS", request.param)
+    monkeypatch.setattr(noisy_logits, "NUMBERS", request.param)
 
 
 def plain(loc: Tensor, scale: Tensor, factors: Tensor, normals: tuple[Tensor, Tensor]) -> Tensor:
@@ -96,16 +96,13 @@ def test_backward_keeps_nothing_of_the_size_of_all_draws() -> None:
     assert max(saved) == B * K * R
 
 
-@pytest.mark.usefixtures("chunked")
-def test_chunks_hold_every_draw_once_and_no_more_than_fit() -> None:
-    parts = list(chunks(LAW, NORMALS["shared"]))
-    assert torch.equal(torch.cat([noise for noise, _ in parts]), NORMALS["shared"][0])
-    assert torch.equal(torch.cat([noise for _, noise in parts]), NORMALS["shared"][1])
-    assert max(len(noise) for noise, _ in parts) <= max(1, monte_carlo.NUMBERS // (B * K))
-
-
-def test_noisy_logits_have_classes_first() -> None:
-    found, (loc, scale, factors), (noise, factor_noise) = noisy_logits(LAW, NORMALS["own"]), LAW, NORMALS["own"]
-    assert found.shape == (K, S, B)
-    expected = loc[1, 2] + scale[1, 2] * noise[7, 1, 2] + factors[1, 2] @ factor_noise[7, 1]
-    assert found[2, 7, 1].item() == pytest.approx(expected.item(), rel=1e-12)
+@pytest.mark.parametrize("normals", NORMALS.values(), ids=NORMALS)
+def test_what_a_compiler_is_given_has_the_same_value_and_gradients(normals: tuple[Tensor, Tensor]) -> None:
+    law = [part.clone().requires_grad_() for part in LAW]
+    compiled = torch.compile(monte_carlo_nll, backend="eager", fullgraph=True)
+    weights = normal(B, seed=5)
+    found = [nll(tuple(law), TARGET, normals) for nll in (compiled, monte_carlo_nll)]
+    torch.testing.assert_close(*found, rtol=1e-12, atol=0)
+    grads = [torch.autograd.grad((weights * nll).sum(), law) for nll in found]
+    for own, other in zip(*grads, strict=True):
+        torch.testing.assert_close(own, other, rtol=1e-10, atol=1e-13)

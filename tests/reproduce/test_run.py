@@ -1,3 +1,6 @@
+import os
+import signal
+from multiprocessing import get_context
 from statistics import mean, stdev
 
 import pytest
@@ -79,6 +82,47 @@ def test_killed_and_typed_again_three_times_the_table_is_the_same(tiny, tmp_path
     assert reproduced(tiny, out, recipe=recipe)[0] == whole
     table, cells = Table(tiny, "table1"), tiny.published("table1")
     assert choices.read(table, cells, recipe, out) == choices.read(table, cells, recipe, tmp_path / "whole")
+
+
+def test_what_is_finished_when_it_is_interrupted_is_kept_and_shown(tiny, tmp_path):
+    whole, _ = reproduced(tiny, tmp_path / "whole")
+    out, ticks = tmp_path / "out", []
+
+    class Left(Counting):
+        def tick(self, epoch, step, steps):
+            ticks.append(1)
+            if len(ticks) == 17:  # in the second pack
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduced(tiny, out, display=Left())
+    (out / WORK).rename(tmp_path / "elsewhere")
+    assert len(outcomes.read(out / OUTCOMES)) == 4
+    assert besides(Table(tiny, "table1"), tiny.published("table1"), "paper", out)[:2] == whole[:2]
+    found, runs = reproduced(tiny, out)
+    assert (found, runs) == (whole, 4)
+
+
+def test_a_process_that_dies_three_times_on_the_way_leaves_the_same_table(tiny, tmp_path):
+    whole, _ = reproduced(tiny, tmp_path / "whole")
+    out = tmp_path / "out"
+
+    class Dying(Counting):
+        def __init__(self, ticks):
+            super().__init__()
+            self.left = ticks
+
+        def tick(self, epoch, step, steps):
+            self.left -= 1
+            if not self.left:
+                os.kill(os.getpid(), signal.SIGKILL)  # nothing is saved or tidied up
+
+    for ticks in (3, 9, 17):  # two in the first pack and one in the second
+        child = get_context("fork").Process(target=reproduced, args=(tiny, out), kwargs={"display": Dying(ticks)})
+        child.start()
+        child.join()
+        assert child.exitcode == -signal.SIGKILL
+    assert reproduced(tiny, out)[0] == whole
 
 
 def test_several_measures_come_from_the_same_runs(tiny, tmp_path):

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from labelnoise.errors import InputError
 from labelnoise.losses.base import Loss, widened
-from labelnoise.losses.monte_carlo import Law, chunks, monte_carlo_nll, noisy_logits
+from labelnoise.losses.monte_carlo import monte_carlo_nll
+from labelnoise.losses.noisy_logits import Law, chunks, noisy_logits
 
 
 def sampled_log_probs(
@@ -81,9 +82,7 @@ class HeteroscedasticLoss(Loss):
         loc, scale, factors = (widened(part) for part in output)
         size, source = (self.samples, 1 if self.shared else len(loc)), self.generator
         noise, factor_noise = (torch.randn(*size, part.shape[-1], generator=source).to(loc) for part in (loc, factors))
-        return heteroscedastic_nll(
-            loc, scale, factors, target, noise=noise, factor_noise=factor_noise, temperature=self.temperature
-        )
+        return monte_carlo_nll(_tempered(loc, scale, factors, self.temperature), target, (noise, factor_noise))
 
 
 def _tempered(loc: Tensor, scale: Tensor, factors: Tensor, temperature: float | Tensor) -> Law:

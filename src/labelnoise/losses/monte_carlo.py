@@ -2,11 +2,10 @@
 
 The gradient of -log mean_s p_s is a mean of p_s - e_y, weighted by how likely the draws make the label. It is summed up
 together with the value, some draws at a time: nothing of size S·B·K is kept, and the backward pass only scales it.
-Inside, classes come first, (K, S, B): on a CPU a softmax over a short last axis takes four times as long.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -16,25 +15,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-NUMBERS = 2**18  # logits at a time
-
-Law = tuple[Tensor, Tensor, Tensor]  # loc and scale (B, K), factors (B, K, R)
-Normals = tuple[Tensor, Tensor]  # for scale (S, B or 1, K), for factors (S, B or 1, R)
-
-
-def noisy_logits(law: Law, normals: Normals) -> Tensor:
-    """loc + scale·ε + factors @ ε', (K, S, B)."""
-    (loc, scale, factors), (noise, factor_noise) = law, normals
-    logits = torch.addcmul(loc.T[:, None], scale.T[:, None], noise.movedim(-1, 0).contiguous())
-    for factor, normal in zip(factors.unbind(-1), factor_noise.unbind(-1), strict=True):
-        logits = torch.addcmul(logits, factor.T[:, None], normal)
-    return logits
-
-
-def chunks(law: Law, normals: Normals) -> Iterator[Normals]:
-    """The draws, so many at a time that their logits are no more than `NUMBERS`, or one by one."""
-    size = max(1, NUMBERS // law[0].numel())
-    return zip(*(torch.split(each, size) for each in normals), strict=True)
+from labelnoise.losses.noisy_logits import Law, Normals, chunks, noisy_logits
 
 
 def monte_carlo_nll(law: Law, target: Tensor, normals: Normals) -> Tensor:

@@ -63,9 +63,14 @@ def closed(folder: Path) -> AbstractContextManager[Any]:
 
 def besides(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> list[Beside]:
     """Cells beside what their runs have reached, as far as they are finished."""
-    known, made_of = outcomes.read(folder / OUTCOMES), made(table, cells, recipe, folder)
-    own = {cell: [known[run] for run in made_of[cell].runs if run in known] for cell in cells}
+    own = finished(table, cells, recipe, folder)
     return [beside(cell, own[cell], table.paper.facts["protocol"]) for cell in cells]
+
+
+def finished(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> dict[Cell, list[Outcome]]:
+    """The runs that cells are made of, as far as they are finished."""
+    known, made_of = outcomes.read(folder / OUTCOMES), made(table, cells, recipe, folder)
+    return {cell: [known[run] for run in made_of[cell].runs if run in known] for cell in cells}
 
 
 def made(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> dict[Cell, Made]:

@@ -34,7 +34,7 @@ class Place:
 
 
 def reproduce(table: Table, cells: Sequence[Cell], *, seeds: int, recipe: Recipe, at: Place) -> list[Beside]:
-    """Train what is missing, and set all beside the published; outcomes are kept group by group."""
+    """Train what is missing, and set all beside the published; outcomes are kept group by group, or when it is left."""
     rule = table.paper.facts["protocol"]["reported"]
     for group in groups(table.paper, cells, recipe):
         methods, tried = {cell: group.job(cell).methods for cell in group.cells}, trials(group)
@@ -42,8 +42,8 @@ def reproduce(table: Table, cells: Sequence[Cell], *, seeds: int, recipe: Recipe
             train(group, tried, at)
             methods |= decide(tried, outcomes.read(at.out / OUTCOMES), rule)
         runs = trainings(group, seeds, methods)
-        train(group, runs, at)
         note(at.out, table, recipe, _made(runs, tried))
+        train(group, runs, at)
     return besides(table, cells, recipe, at.out)
 
 
@@ -69,7 +69,9 @@ def train(group: Group, runs: Trainings, at: Place) -> None:
         place = Workplace(
             store, runs.build, at.device, at.execution, at.display, interrupt, frozenset(store.runs()), at.engine
         )
-        train_all(missing, place)
-        finished = {run.identity: outcomes.outcome(run) for run in store.runs().values()}
-    with closed(at.out):  # others may have finished something meanwhile
-        outcomes.keep(path, (finished | outcomes.read(path)).values())
+        try:
+            train_all(missing, place)
+        finally:  # also what was finished before an interruption
+            finished = {run.identity: outcomes.outcome(run) for run in store.runs().values()}
+            with closed(at.out):  # others may have finished something meanwhile
+                outcomes.keep(path, (finished | outcomes.read(path)).values())

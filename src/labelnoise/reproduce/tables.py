@@ -37,9 +37,13 @@ def rows(found: Sequence[Beside]) -> Iterator[tuple[str, ...]]:
 
 def markdown(title: str, found: Sequence[Beside]) -> str:
     """A table for a document."""
-    lines = [HEAD, ["---"] * len(HEAD), *rows(found)]
-    shown = ("| " + " | ".join(text.replace("|", r"\|") for text in line) + " |" for line in lines)
-    return "\n".join([title, "", *shown, ""])
+    return f"{title}\n\n{lined([HEAD, *rows(found)])}\n"
+
+
+def lined(rows: Iterable[Sequence[str]]) -> str:
+    """Rows as Markdown, the first one being the head."""
+    head, *body = [[text.replace("|", r"\|") for text in row] for row in rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *body])
 
 
 def latex(title: str, found: Sequence[Beside]) -> str:

@@ -87,14 +87,14 @@ def _page(table: Table, found: Sequence[Beside], recipe: Recipe, chosen: Sequenc
         str(table),
         counts=tables.counts(found),
         facts=told,
-        parts=list(_parts(found)),
+        parts=list(parts(found)),
         chosen={"head": choices.HEAD, "rows": list(choices.rows(chosen))},
         deviations=facts["deviations"],
     )
 
 
-def _parts(found: Sequence[Beside]) -> Iterator[dict[str, Any]]:
-    # methods down, noises across, as papers have it
+def parts(found: Sequence[Beside]) -> Iterator[dict[str, Any]]:
+    """Methods down, noises across, as papers have it: a table for each data set."""
     shown = {each.cell: _shown(each, *marks) for each, marks in zip(found, tables.marks(found), strict=True)}
     for title in dict.fromkeys(tables.placed(cell) for cell in shown):
         cells = {(cell.method, cell.noise): text for cell, text in shown.items() if tables.placed(cell) == title}

@@ -41,6 +41,7 @@ class Card:
     variants: Mapping[str, str] = field(default_factory=lambda: {"": ""})  # after the colon, and what they are
     torchvision: str = ""  # class that downloads it
     images_of: str = ""  # data set that has the images where this one has labels only
+    on_request: bool = False  # its owners hand it out one by one
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -217,6 +218,7 @@ _CARDS = (
         used_by=(F_DIVERGENCE, LOGISTIC_NORMAL, CAUSAL_NL),
         augment=IMAGENET_COLOURS,
         variants={"": "", "balanced": "of which 18,976 training rows of each class"},
+        on_request=True,
     ),
     Card(
         name="imagenet",
@@ -233,6 +235,7 @@ _CARDS = (
         paper="Russakovsky et al., ImageNet large scale visual recognition challenge, IJCV 2015",
         used_by=(SMOOTHING,),
         augment=IMAGENET_COLOURS,
+        on_request=True,
     ),
 )
 CARDS: Mapping[str, Card] = {card.name: card for card in _CARDS}

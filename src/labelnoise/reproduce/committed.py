@@ -1,0 +1,110 @@
+"""Records that were kept for good: a folder for each table and recipe, and by hand why cells are off.
+
+RESULTS/PAPER/TABLE-RECIPE/runs.jsonl, cells.jsonl    as `labelnoise reproduce` leaves them
+RESULTS/PAPER/reasons.yaml                            see `reasons`
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from labelnoise.errors import InputError
+from labelnoise.papers.paper import Cell
+from labelnoise.reproduce import asked, reasons, stale
+from labelnoise.reproduce.asked import Table
+from labelnoise.reproduce.beside import Beside
+from labelnoise.reproduce.groups import Recipe
+from labelnoise.reproduce.kept import CELLS, beside, finished
+from labelnoise.reproduce.outcomes import Outcome
+from labelnoise.reproduce.reasons import Reason
+
+REASONS = "reasons.yaml"
+VERDICTS = ("within noise", "off, explained", "off, not explained", "not judged")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A cell whose runs are finished."""
+
+    beside: Beside
+    runs: tuple[Outcome, ...]
+    reason: str = ""  # why it is off, as far as anybody knows
+
+    @property
+    def cell(self) -> Cell:
+        """That was published."""
+        return self.beside.cell
+
+    @property
+    def off(self) -> bool:
+        """By more than chance explains, or no run came to its end."""
+        return self.beside.within is False or (self.beside.reached is None and self.beside.failed > 0)
+
+    @property
+    def verdict(self) -> str:
+        """One of VERDICTS."""
+        if self.off:
+            return "off, explained" if self.reason else "off, not explained"
+        return "not judged" if self.beside.within is None else "within noise"
+
+
+class Committed(NamedTuple):
+    """What there is of a table by one recipe."""
+
+    table: Table
+    recipe: Recipe
+    folder: Path
+    cells: list[Measured]
+
+    def __str__(self) -> str:
+        return f"{self.table}, recipe {self.recipe}"
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many cells are what."""
+        found = [cell.verdict for cell in self.cells]
+        return {name: found.count(name) for name in VERDICTS}
+
+
+def committed(results: Path) -> list[Committed]:
+    """All that a folder of results holds; cells by an older form of a recipe are refused, and reasons for nothing."""
+    return [each for folder in sorted(results.glob("*/")) for each in _of_paper(folder)]
+
+
+def _of_paper(folder: Path) -> list[Committed]:
+    path = folder / REASONS
+    known = reasons.read(path)
+    every = [_read(each.parent, known) for each in sorted(folder.glob(f"table*/{CELLS}"))]
+    found = [each for each in every if each.cells]  # of others no run is finished yet
+    used = {cell.reason for each in found for cell in each.cells}
+    for reason in known:
+        if reason.sentence not in used:
+            raise InputError(f"{path}: no measured cell is meant by {reason.sentence!r}; mend or delete it")
+    return found
+
+
+def _read(folder: Path, known: list[Reason]) -> Committed:
+    table, recipe = _named(folder)
+    stale.check(table, recipe, folder)
+    own = finished(table, table.paper.published(table.name), recipe, folder)
+    besides = {cell: beside(cell, runs, table.paper.facts["protocol"]) for cell, runs in own.items() if runs}
+    cells = [Measured(found, tuple(own[cell])) for cell, found in besides.items()]
+    return Committed(table, recipe, folder, [_explained(each, folder, table, recipe, known) for each in cells])
+
+
+def _named(folder: Path) -> tuple[Table, Recipe]:
+    name, _, wanted = folder.name.partition("-")
+    for recipe in get_args(Recipe):
+        if recipe == wanted:
+            return asked.table(f"{folder.parent.name}/{name}"), recipe
+    raise InputError(f"{folder} is not called TABLE-RECIPE, as in table1-paper; rename it")
+
+
+def _explained(each: Measured, folder: Path, table: Table, recipe: Recipe, known: list[Reason]) -> Measured:
+    meant = [reason.sentence for reason in known if reason.fits(table.name, recipe, each.cell)]
+    place = f"{folder.parent / REASONS}: {each.cell.method} on {each.cell.data}, {each.cell.noise}, in {folder.name}"
+    if meant and not each.off:
+        raise InputError(f"{place} is not off, yet has the reason {meant[0]!r}; mend or delete it")
+    if len(meant) > 1:
+        raise InputError(f"{place} has several reasons: {', '.join(map(repr, meant))}; keep one")
+    return Measured(each.beside, each.runs, *meant)

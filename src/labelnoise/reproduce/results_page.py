@@ -1,0 +1,132 @@
+"""The page of measured results: every table that was trained beside the published one, from committed records alone."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+from labelnoise.data.rows import counted
+from labelnoise.reproduce import tables
+from labelnoise.reproduce.committed import VERDICTS, Committed, Measured
+from labelnoise.reproduce.origin import origin
+from labelnoise.reproduce.tables import lined, placed
+from labelnoise.reproduce.writing import RECIPES, parts
+
+INTRO = """\
+# Measured results
+
+<!-- Written by docs/generate.py from results/: measure more, then run `make docs`. -->
+
+What our trainings reach beside what was published. No figure on this page is typed by hand: all are computed from
+[committed records](../results/README.md), a line for every run. [Status](status.md) says how much of the papers is
+measured, [Reproducing a table](reproduce.md) how to measure more.
+
+In a cell of a table: ours in %, mean ± std over seeds, at the epoch that the paper reports; below it the published
+figure; below that the difference in points. It is within noise up to two standard errors, else off; without a word,
+nothing tells how large chance is. Bold figures are not significantly worse than the best of their column (pooled
+two-sided t-test at 5 %); of published ones, those that the paper prints so. Under a noise stands the share of training
+labels that came out wrong, mean over all runs.
+"""
+UNEXPLAINED = "Not explained yet."
+Rates = Mapping[tuple[str, str], float]  # of wrong labels, by part of a table and noise
+
+
+def page(found: Sequence[Committed]) -> str:
+    """The whole page."""
+    sections = [paragraph for each in found for paragraph in _section(each)]
+    return "\n\n".join([INTRO.rstrip(), _overview(found), *sections, *_deviations(found)]) + "\n"
+
+
+def _overview(found: Sequence[Committed]) -> str:
+    if not found:
+        return "Nothing is measured yet."
+    rows = [["", "cells measured", *VERDICTS]]
+    for each in found:
+        anchor = str(each).replace("/", "").replace(",", "").replace(" ", "-")
+        of = len(each.table.paper.published(each.table.name))
+        rows.append([f"[{each}](#{anchor})", f"{len(each.cells)} of {of}", *map(str, each.verdicts.values())])
+    return lined(rows)
+
+
+def _section(each: Committed) -> Iterator[str]:
+    facts, besides = each.table.paper.facts, [cell.beside for cell in each.cells]
+    yield f"## {each}"
+    yield (
+        f"{facts['title']}. Recipe {each.recipe}: {RECIPES[each.recipe]}. Epoch reported: "
+        f"{', '.join(sorted({beside.reported for beside in besides}))}. Published: over {facts['protocol']['seeds']} "
+        "seeds where a spread is printed, else one."
+    )
+    yield lined([("", ""), *origin(each)])
+    yield from _grids(list(parts(besides)), _rates(each.cells))
+    if off := list(_off(each.cells)):
+        yield "\n".join(["Off:", "", *off])
+    yield _folded("Every cell at its last, selected and oracle epoch", lined([tables.HEAD, *tables.rows(besides)]))
+
+
+def _rates(cells: Iterable[Measured]) -> Rates:
+    found: dict[tuple[str, str], list[float]] = {}
+    for each in cells:
+        known = [run.noise_rate for run in each.runs if run.noise_rate is not None]
+        found.setdefault((placed(each.cell), each.cell.noise), []).extend(known)
+    return {place: mean(known) for place, known in found.items() if known}
+
+
+def _grids(found: Sequence[Mapping[str, Any]], rates: Rates) -> Iterator[str]:
+    # a table for each part, its noises across; where parts have one noise each, one table with the parts across
+    columns = {
+        (part["title"], noise): {method: cells[place] for method, cells in part["rows"]}
+        for part in found
+        for place, noise in enumerate(part["noises"])
+    }
+    if len(columns) == len(found):
+        yield _grid([f"{part}<br>{_rated(part, noise, rates)}" for part, noise in columns], list(columns.values()))
+        return
+    for part in found:
+        heads = [_rated(part["title"], noise, rates) for noise in part["noises"]]
+        yield f"**{part['title']}**"
+        yield _grid(heads, [columns[part["title"], noise] for noise in part["noises"]])
+
+
+def _grid(heads: Sequence[str], columns: Sequence[Mapping[str, Any]]) -> str:
+    methods = dict.fromkeys(method for column in columns for method in column)
+    return lined([["", *heads], *([method, *(_shown(column.get(method)) for column in columns)] for method in methods)])
+
+
+def _rated(part: str, noise: str, rates: Rates) -> str:
+    rate = rates.get((part, noise))
+    return noise if rate is None else f"{noise}<br>{100 * rate:.1f} % wrong"
+
+
+def _shown(cell: Mapping[str, Any] | None) -> str:
+    if cell is None:
+        return ""
+    ours = f"**{cell['ours']}**" if cell["best"] else cell["ours"]
+    published = f"**{cell['published']}**" if cell["published_best"] else cell["published"]
+    verdict = {"off": "**off**"}.get(cell["verdict"], cell["verdict"])
+    difference = f"{cell['difference'].removesuffix(' !')} {verdict}".strip()
+    text = f"{ours}<br>{published}<br>{difference or 'no figure'}"
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _off(cells: Iterable[Measured]) -> Iterator[str]:
+    # noises of one method with one reason in a line
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for each in cells:
+        if each.off:
+            away = each.beside.difference
+            place = placed(each.cell), each.cell.method, each.reason or UNEXPLAINED
+            far = "no figure" if away is None else f"{away:+.2f}"
+            found.setdefault(place, []).append(f"{each.cell.noise} ({far})")
+    for (part, method, reason), noises in found.items():
+        yield f"- {part}, {method}, {', '.join(noises)}: {reason}"
+
+
+def _deviations(found: Sequence[Committed]) -> Iterator[str]:
+    papers = {each.table.paper.folder.name: each.table.paper.facts["deviations"] for each in found}
+    if papers:
+        yield "## Where we differ from the papers, as far as we know"
+    for name, sentences in papers.items():
+        yield _folded(f"{name}: {counted(len(sentences), 'deviation')}", "\n".join(f"- {each}" for each in sentences))
+
+
+def _folded(summary: str, text: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{text}\n\n</details>"

@@ -1,0 +1,55 @@
+import shlex
+from pathlib import Path
+
+import torch
+from click.testing import CliRunner
+
+from labelnoise import __version__
+from labelnoise.cli import main
+from labelnoise.reproduce.committed import committed
+from labelnoise.reproduce.origin import origin
+from labelnoise.software import commit
+
+LATER = {"device": "H200", "versions": {"labelnoise": "0.1", "torch": "2.12"}, "finished": "2026-05-06T01:00:00+00:00"}
+
+
+def told(tmp_path):
+    (found,) = committed(tmp_path / "results")
+    return dict(origin(found))
+
+
+def test_runs_of_one_session_have_one_of_each(record, tmp_path):
+    record()
+    assert told(tmp_path) == {
+        "command": "`labelnoise reproduce tiny/table1 --methods CE --seeds 2 --out results/tiny/table1-paper`",
+        "runs": "4 of seeds 0, 1, finished 2026-05-04",
+        "device": "cpu",
+        "software": "labelnoise 0.1, torch 2.11",
+        "commit": "c0ffee",
+    }
+
+
+def test_of_several_it_is_said_how_many_runs_have_which(record, tmp_path):
+    record()
+    record({("GCE", "none"): (0.9, 0.9, 0.9)}, facts=LATER, commit="")
+    found = told(tmp_path)
+    assert "--only noise=none --methods GCE --seeds 3" in found["command"].split("<br>")[1]
+    assert found["runs"] == "7 of seeds 0, 1, 2, finished 2026-05-04 to 2026-05-06"
+    assert found["device"] == "H200 (3 runs); cpu (4 runs)"
+    assert found["software"] == "labelnoise 0.1, torch 2.11 (4 runs); labelnoise 0.1, torch 2.12 (3 runs)"
+    assert found["commit"] == "c0ffee (4 runs); not known (3 runs)"
+
+
+def test_what_is_told_is_what_the_command_leaves_and_its_command_trains_nothing_more(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = ["reproduce", "tiny/table1", "--only", "noise=none", "--methods", "CE", "--seeds", "1", "--device", "cpu"]
+    done = CliRunner().invoke(main, [*asked, "--out", "results/tiny/table1-paper"])
+    assert done.exit_code == 0, done.output
+    found = told(tmp_path)
+    assert (found["device"], found["software"]) == ("cpu", f"labelnoise {__version__}, torch {torch.__version__}")
+    assert found["commit"] == (commit() or "not known")
+
+    records = Path("results/tiny/table1-paper/runs.jsonl").read_text()
+    again = CliRunner().invoke(main, shlex.split(found["command"].strip("`"))[1:])
+    assert again.exit_code == 0, again.output
+    assert Path("results/tiny/table1-paper/runs.jsonl").read_text() == records
