@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -23,7 +22,7 @@ from labelnoise.nets.heads import LogisticNormalHead
 from labelnoise.noise import corrupt
 from labelnoise.report.figures import Plane, regions
 from labelnoise.report.gallery import gallery
-from labelnoise.report.logistic_normal_figures import Law, attenuation, logit_plane, simplex
+from labelnoise.report.logistic_normal_figures import attenuation, best_law, logit_plane, simplex
 from labelnoise.report.measured import residuals
 from labelnoise.report.template import Panel
 
@@ -42,18 +41,10 @@ class Fitted(NamedTuple):
     accuracy: float  # on 1,800 points that it has not seen
 
 
-def law(name: str, share: float) -> Law:
-    """The best law of an input that is labelled A with this probability and else B."""
-    spread = max(HEIGHT * (2 * share * (1 - share)) ** 0.5, FLOOR)  # along the line between the two labels
-    along = np.array([1, -1]) / 2**0.5
-    return Law(
-        name, HEIGHT * np.array([share, 1 - share]), FLOOR * np.eye(2) + (spread - FLOOR) * np.outer(along, along)
-    )
-
-
 def laws() -> str:
     """Figure 1 of the paper: a sure input and a doubtful one, among logits and as probabilities."""
-    both = [law("labelled A in 98 of 100", 0.98), law("labelled A in 60 of 100", 0.6)]
+    shares = {"labelled A in 98 of 100": 0.98, "labelled A in 60 of 100": 0.6}
+    both = [best_law(name, share, height=HEIGHT, floor=FLOOR) for name, share in shares.items()]
     title = "Two normal laws among logits and on the simplex; contours enclose 50, 80 and 95 %"
     among = Panel(logit_plane("logits", title, both, HEIGHT), "Normal laws among the logits")
     return gallery(title, [among, Panel(simplex("simplex", title, both, HEIGHT), "The same as probabilities")], 2)

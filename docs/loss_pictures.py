@@ -3,10 +3,8 @@
 Two classes throughout: the logits are (z, 0), the label is the first class, z is its margin.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 import torch
@@ -30,11 +28,11 @@ from labelnoise.losses import (
     product_term,
 )
 from labelnoise.losses.divergences import DIVERGENCES
+from labelnoise.report.margin_losses import STEPS, LossOf, by, family, first, logits, smearing
 from labelnoise.report.paper_figures import Family, loss_catalogue
 
 PICTURE = Path(__file__).with_name("losses.svg")
-REACH, STEPS, DRAWS = 6.0, 241, 401
-SYMMETRIC = [[0.9, 0.1], [0.1, 0.9]]  # alpha = 0.2 of two classes
+DRAWS = 401
 LOPSIDED = [[0.9, 0.1], [0.3, 0.7]]  # more of the second class are labelled as the first
 SPOKEN = {
     "total_variation": "total variation",
@@ -46,23 +44,7 @@ SPOKEN = {
     "squared_hellinger": "squared Hellinger",
     "neyman": "Neyman",
 }
-LossOf = Callable[[Tensor], Tensor]  # margins (n,) -> losses (n,)
 CE = CELoss(reduction="none")
-
-
-def logits(z: Tensor) -> Tensor:
-    """(n, 2), of which the first is the label's."""
-    return torch.stack([z, torch.zeros_like(z)], -1)
-
-
-def first(z: Tensor) -> Tensor:
-    """The label, (n,)."""
-    return torch.zeros(len(z), dtype=torch.long)
-
-
-def by(loss: torch.nn.Module) -> LossOf:
-    """A loss of single examples, whose reduction is "none"."""
-    return lambda z: loss(logits(z), first(z))
 
 
 def diverging(name: str) -> LossOf:
@@ -109,18 +91,6 @@ def taught(temperature: float, teacher: float = 2.0) -> LossOf:
     return lambda z: loss(logits(z), logits(torch.full_like(z, teacher)))
 
 
-def family(title: str, curves: dict[str, LossOf], **look: Any) -> Family:
-    """Losses with their derivatives, taken by autograd."""
-    z = torch.linspace(-REACH, REACH, STEPS, dtype=torch.float64)
-    found = {}
-    for name, loss in curves.items():
-        at = z.clone().requires_grad_()
-        value = loss(at)
-        (slope,) = torch.autograd.grad(value.sum(), at)
-        found[name] = (value.detach().numpy(), slope.numpy())
-    return Family(title, np.asarray(z), found, **look)
-
-
 def logistic_normal() -> Family:
     """The loss at the best covariance, by how far the prediction lies from the label's logits."""
     r = torch.linspace(0, 4, STEPS, dtype=torch.float64)
@@ -131,15 +101,7 @@ def logistic_normal() -> Family:
 def families() -> list[Family]:
     """The cells of the picture."""
     return [
-        family(
-            "Smoothing and correction, α = 0.2",
-            {
-                "CE": by(CE),
-                "label smoothing": by(LabelSmoothingLoss(0.2, reduction="none")),
-                "backward": by(BackwardLoss(SYMMETRIC, reduction="none")),
-                "forward": by(ForwardLoss(SYMMETRIC, reduction="none")),
-            },
-        ),
+        smearing(0.2),
         family(
             "Label smoothing, sharpening, smearing",
             {

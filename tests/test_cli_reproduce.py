@@ -3,10 +3,14 @@ from click.testing import CliRunner
 
 from labelnoise.cli import main
 from labelnoise.papers import paper
+from labelnoise.papers.figures import figures
 from labelnoise.papers.paper import papers
 from labelnoise.reproduce import estimate
 
 TABLES = [f"{name}/{table}" for name in papers() for table in paper(name).tables]
+
+
+FIGURES = [f"{name}/{figure}" for name in papers() for figure in figures(paper(name))]
 
 
 def run(*args):
@@ -14,7 +18,7 @@ def run(*args):
 
 
 @pytest.mark.parametrize("recipe", ["paper", "fast"])
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", [*TABLES, *FIGURES])
 def test_a_dry_run_of_every_table_says_how_much_it_is(table, recipe, monkeypatch):
     monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1e6)
     result = run(table, "--dry-run", "--recipe", recipe, "--device", "cpu")
@@ -58,9 +62,9 @@ def test_a_search_is_trained_printed_and_written_under_a_name_of_its_own(tiny, t
     assert {path.name for path in folder.iterdir()} >= {f"tiny-table1-paper-search{end}" for end in ends}
 
 
-def test_the_papers_are_listed_with_their_tables():
+def test_the_papers_are_listed_with_their_tables_and_figures():
     result = CliRunner().invoke(main, ["list", "papers"])
-    assert all(table in result.output for table in TABLES)
+    assert all(f"  {name} " in result.output for name in [*TABLES, *FIGURES])
 
 
 def test_a_small_table_is_trained_printed_and_written(tiny, tmp_path):
@@ -95,3 +99,34 @@ def test_a_folder_whose_recipe_was_mended_since_takes_no_more_cells_until_its_ow
     again = run(*words)
     assert again.exit_code == 0, again.output
     assert again.output.count("| digits | none |") == 2
+
+
+def test_a_small_figure_is_trained_drawn_and_written(sketch, tmp_path):
+    out = tmp_path / "out"
+    result = run("sketch/fig2", "--methods", "LS 0.2", "--seeds", "1", "--device", "cpu", "--out", str(out))
+    assert result.exit_code == 0, result.output
+    assert "| digits | symmetric:0.4 | LS 0.2 | test/accuracy_true | 1 |" in result.output
+    kinds = ("svg", "csv", "md", "html")
+    assert {path.name for path in out.iterdir()} >= {*(f"sketch-fig2-paper.{kind}" for kind in kinds), "runs.jsonl"}
+    quiet = run("sketch/fig2", "--methods", "LS 0.0", "--seeds", "1", "--quiet", "--out", str(out))
+    assert str(out) not in quiet.output
+    assert (out / "sketch-fig2-paper.csv").read_text().count("\n") == 3  # the method of the command before too
+
+
+def test_what_is_computed_is_drawn_at_once(tmp_path):
+    result = run("label_smoothing/fig1", "--device", "cpu", "--out", str(tmp_path / "out"))
+    assert result.exit_code == 0, result.output
+    assert "it is computed" in result.output
+    assert (tmp_path / "out" / "label_smoothing-fig1-paper.svg").exists()
+
+
+def test_what_is_computed_has_no_cells_to_choose(tmp_path):
+    result = run("label_smoothing/fig1", "--only", "data=mnist", "--out", str(tmp_path / "out"))
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "no cell has data 'mnist'" in result.output
+
+
+def test_a_figure_is_not_searched():
+    result = run("label_smoothing/fig5", "--search", "--dry-run")
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "leave out --search" in result.output

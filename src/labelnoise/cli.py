@@ -293,6 +293,7 @@ def check(name: str) -> None:
 
 
 def _list_papers() -> None:
+    from labelnoise.papers.figures import figures
     from labelnoise.papers.paper import paper, papers
 
     for name in papers():
@@ -302,6 +303,8 @@ def _list_papers() -> None:
             cells = source.published(table)
             data = ", ".join(dict.fromkeys(cell.data for cell in cells))
             click.echo(f"  {f'{name}/{table}':<24} {len(cells):>4} cells: {data}")
+        for figure in figures(source).values():
+            click.echo(f"  {f'{name}/{figure.name}':<24} {figure.kind:>11}: {figure.shows}")
 
 
 def _follows() -> bool:

@@ -1,14 +1,18 @@
 """The command `labelnoise reproduce`."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from labelnoise.cli_engine import cluster, engines
 
+if TYPE_CHECKING:
+    from labelnoise.papers.figures import Figure
+    from labelnoise.reproduce.asked import Table
 
-@click.command(short_help="Train a published table anew, beside what was published.")
+
+@click.command(short_help="Train a published table or figure anew, beside what was published.")
 @click.argument("what", metavar="PAPER/TABLE")
 @click.option("--only", metavar="KEY=VALUE", multiple=True, help="Cells with this data, noise, method, net or measure.")
 @click.option("--methods", metavar="A,B,…", help="As the paper calls them; the same as several --only method=….")
@@ -36,14 +40,18 @@ def reproduce(
 ) -> None:
     """Train the cells of a published table by the paper's own recipe, and set them beside the published figures.
 
-    PAPER/TABLE is such as logistic_normal/table1; `labelnoise list papers` shows all. Typed again, the command goes on
-    where it was interrupted, and runs nothing twice.
+    PAPER/TABLE is such as logistic_normal/table1, or logistic_normal/fig3, which is trained likewise and drawn;
+    `labelnoise list papers` shows all. Typed again, the command goes on where it was interrupted, and runs nothing
+    twice.
     """
     from rich.console import Console
 
+    from labelnoise.errors import InputError
+    from labelnoise.papers.figures import figures
     from labelnoise.report.terminal import Terminal
     from labelnoise.reproduce import choices, tables
     from labelnoise.reproduce.asked import chosen, parsed, table
+    from labelnoise.reproduce.figure import train_cells
     from labelnoise.reproduce.groups import groups
     from labelnoise.reproduce.kept import besides
     from labelnoise.reproduce.run import Place
@@ -54,25 +62,46 @@ def reproduce(
 
     several = cluster(device, **engine)
     wanted = table(what)
+    figure = figures(wanted.paper).get(wanted.name)
     wishes = parsed([*only, *(f"method={each.strip()}" for each in (methods or "").split(",") if each.strip())])
+    everything = figure.cells if figure else wanted.paper.published(wanted.name)
+    cells = chosen(everything, wishes) if everything or wishes else []
+    if search and figure:
+        raise InputError("a figure is drawn with the settings of its authors; leave out --search")
     recipe = f"{recipe}-search" if search else recipe
-    cells = chosen(wanted.paper.published(wanted.name), wishes)
-    seeds, place = seeds or wanted.paper.facts["protocol"]["seeds"], find_device(device)
-    parts = groups(wanted.paper, cells, recipe)
+    seeds = seeds or (figure.seeds if figure else wanted.paper.facts["protocol"]["seeds"])
+    place, parts = find_device(device), groups(wanted.paper, cells, recipe)
     if not quiet:
         for sentence in announced(parts, seeds, place):
             click.echo(sentence)
     if dry_run:
         return
     folder = out or Path("runs") / "reproduce" / wanted.paper.folder.name / f"{wanted.name}-{recipe}"
-    check(wanted, recipe, folder, trained_now=cells)
+    check(wanted, [cell for cell in everything if cell not in cells], recipe, folder)
     with Terminal(Console(), quiet=quiet) as display:
-        found = run(wanted, cells, seeds=seeds, recipe=recipe, at=Place(folder, place, display, engine=several))
+        at = Place(folder, place, display, engine=several)
+        if figure:
+            train_cells(wanted, figure, cells, seeds=seeds, recipe=recipe, at=at)
+        else:
+            found = run(wanted, cells, seeds=seeds, recipe=recipe, at=at)
+    if figure:
+        _draw(wanted, figure, recipe, folder, quiet=quiet)
+        return
     click.echo(tables.markdown(titled(wanted, recipe), found))
     if search:
         click.echo(choices.markdown(choices.read(wanted, cells, recipe, folder)))
-    everything = wanted.paper.published(wanted.name)  # also what earlier commands have trained
-    picked = choices.read(wanted, everything, recipe, folder)
+    picked = choices.read(wanted, everything, recipe, folder)  # also what earlier commands have trained
     paths = write_all(wanted, besides(wanted, everything, recipe, folder), recipe, folder, picked)
     if not quiet:
         click.echo("\n".join([tables.counts(found), *map(str, paths)]))
+
+
+def _draw(wanted: "Table", figure: "Figure", recipe: Any, folder: Path, *, quiet: bool) -> None:
+    from labelnoise.reproduce.figure import drawn
+    from labelnoise.reproduce.picture import markdown, write_figure
+
+    found, drawing = drawn(wanted, figure, recipe, folder)
+    click.echo(markdown(wanted, figure, found, drawing, recipe))
+    paths = write_figure(wanted, figure, found, drawing, recipe=recipe, out=folder)
+    if not quiet:
+        click.echo("\n".join(map(str, paths)))

@@ -10,7 +10,7 @@ from labelnoise.data.dataset import Dataset
 from labelnoise.data.loader import Loader, Task
 from labelnoise.data.split import Splits
 from labelnoise.engine import evaluate as module
-from labelnoise.engine.evaluate import details, evaluate, training_probs
+from labelnoise.engine.evaluate import counted_margins, details, evaluate, training_probs
 from labelnoise.engine.executors import EXECUTORS
 from labelnoise.methods.base import Method
 from labelnoise.types import DataSpec
@@ -186,7 +186,8 @@ def test_nothing_is_compared_with_true_labels_that_are_unknown():
     runner, loader, *_ = scene(truth=False)
     names = {name.split("/")[1] for name in evaluate(runner, loader)}
     assert names == {"accuracy_given", "nll_given", "score"}
-    assert not {"train_counts", "margin_counts"} & details(runner, loader, CLASSES).keys()
+    assert "train_counts" not in details(runner, loader, CLASSES)
+    assert counted_margins(runner, loader, CLASSES) == {}
 
 
 @pytest.mark.parametrize("truth", [True, False])
@@ -223,7 +224,7 @@ def test_margins_are_counted_by_part_and_label(executor, most, monkeypatch):
     monkeypatch.setattr(module, "MOST_LEARNT", most)
     monkeypatch.setattr(module, "ROWS", 4)
     runner, loader, data, parts = scene(executor, foreign=FOREIGN)
-    found = details(runner, loader, CLASSES)["margin_counts"]
+    found = counted_margins(runner, loader, CLASSES)["margin_counts"]
     assert found.shape == (2, 3, 3, 60)
     for run in range(len(SEEDS)):
         probs, expected = probabilities(runner, data, run), np.zeros((3, 3, 60))
@@ -241,6 +242,7 @@ def test_a_signal_is_heard_between_chunks_of_every_part(monkeypatch):
     runner, loader, *_ = scene()
     heard = []
     details(runner, loader, CLASSES, lambda: heard.append(1))
+    counted_margins(runner, loader, CLASSES, lambda: heard.append(1))
     assert len(heard) == 5 + 3 + 3  # of 23, 12 and 15 rows
 
 

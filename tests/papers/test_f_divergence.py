@@ -15,6 +15,7 @@ from labelnoise.methods import build
 from labelnoise.nets import NETS
 from labelnoise.noise import parse
 from labelnoise.papers import paper
+from labelnoise.papers.figures import figures
 from labelnoise.results.select import SELECTIONS
 from labelnoise.types import DataSpec
 
@@ -244,8 +245,8 @@ def test_the_epoch_is_the_one_selected_on_noisy_validation() -> None:
 
 
 def test_figure_1_can_be_trained_at_ten_levels_up_to_81_per_cent_of_wrong_labels() -> None:
-    (figure,) = PAPER.facts["figures"]
-    rates = [parse(noise, 10, figure["data"]).rate for noise in figure["noises"]]
+    (figure,) = figures(PAPER).values()
+    rates = [parse(noise, 10, "cifar10").rate for noise in dict.fromkeys(cell.noise for cell in figure.cells)]
     assert rates == pytest.approx([0.09 * level for level in range(10)])
-    for label in figure["methods"]:
-        job_of(figure["data"], label, figure["noises"][-1])
+    for cell in figure.cells:
+        job_of(cell.data, cell.method, cell.noise)

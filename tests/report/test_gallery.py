@@ -6,7 +6,7 @@ import pytest
 
 from labelnoise.report import gallery as module
 from labelnoise.report.gallery import LIGHT, gallery, on_white
-from labelnoise.report.template import Panel
+from labelnoise.report.template import Panel, legend
 
 SVG = "{http://www.w3.org/2000/svg}"
 FIGURE = '<svg viewBox="0 0 100 50" role="img"><path style="fill: var(--s1); stroke: var(--page)" d="M 0 0" /></svg>'
@@ -46,3 +46,16 @@ def test_figures_keep_their_size_and_do_not_overlap(columns):
         assert 0 <= y < y + h <= height
         for a, b, c, d in inner[:place]:
             assert x >= a + c or y >= b + d
+
+
+def test_a_key_stands_below_the_figures_in_the_colours_of_the_curves():
+    labels = [f"a long name of curve {number}" for number in range(5)]
+    root = ElementTree.fromstring(gallery("a title", PANELS, 2, legend(labels)))
+    lines, names = list(root.iter(f"{SVG}line")), list(root.iter(f"{SVG}text"))[len(PANELS) :]
+    assert [each.text for each in names] == labels
+    assert [each.get("stroke") for each in lines] == list(LIGHT[:5])
+    bottom = max(float(each.get("y")) + float(each.get("height")) for each in root.findall(f"{SVG}svg"))
+    assert all(bottom < float(each.get("y1")) < float(root.get("height")) for each in lines)
+    places = [(float(each.get("x1")), float(each.get("y1"))) for each in lines]
+    assert len({*places}) == 5
+    assert all(x < float(root.get("width")) for x, _ in places)

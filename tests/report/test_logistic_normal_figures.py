@@ -12,6 +12,7 @@ from labelnoise.report.logistic_normal_figures import (
     accuracy_curves,
     accuracy_map,
     attenuation,
+    best_law,
     logit_plane,
     simplex,
 )
@@ -140,3 +141,14 @@ def test_curves_go_through_the_settings_in_their_order():
     assert (np.diff(falling[:, 0]) > 0).all()
     assert (np.diff(falling[:, 1]) > 0).all()  # downwards
     assert "q" in words(svg)
+
+
+def test_the_best_law_has_the_mean_and_spread_of_the_labels_but_no_less_than_the_floor():
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random((200_000, 1)) < 0.6, [[2.0, 0.0]], [[0.0, 2.0]])
+    law = best_law("doubtful", 0.6, height=2.0, floor=0.3)
+    assert law.mean == pytest.approx(labels.mean(0), abs=0.01)
+    across, along = np.linalg.eigvalsh(law.root)
+    assert along == pytest.approx((labels @ [1, -1] / 2**0.5).std(), rel=0.01)
+    assert across == pytest.approx(0.3)
+    assert np.linalg.eigvalsh(best_law("sure", 1.0, height=2.0, floor=0.3).root) == pytest.approx([0.3, 0.3])

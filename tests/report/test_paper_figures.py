@@ -14,8 +14,10 @@ from labelnoise.report.paper_figures import (
     black_sign,
     densities,
     loss_catalogue,
+    losses,
     projection,
     separators,
+    trends,
 )
 
 RNG = np.random.default_rng(0)
@@ -146,7 +148,7 @@ def test_a_trend_shows_the_mean_of_runs_by_rate_with_a_band():
 
 def test_one_run_has_no_band():
     assert "opacity: 0.1;" not in against_noise(
-        "d", "t", [Trend(TREND.rates, [each[:1] for each in TREND.values])], "value"
+        "d", "t", [Trend(TREND.places, [each[:1] for each in TREND.values])], "value"
     )
 
 
@@ -178,3 +180,36 @@ def test_a_derivative_that_leaves_the_picture_is_interrupted():
     pole = Family("f", MARGIN, {"a": (MARGIN, np.array([1, 1, 1e6, -1, -1.0]))}, most=(1, 2))
     _, derivative, _ = strokes(loss_catalogue("t", [pole]), LIGHT[0])
     assert derivative.count("M") == 2
+
+
+def test_a_quantity_may_be_shown_by_any_other():
+    svg = trends("d", "t", [TREND], ("alpha", "accuracy, %"), percent=True)
+    assert {"alpha", "accuracy, %"} <= set(words(svg))
+    assert "wrong labels, %" not in words(svg)
+
+
+def test_what_others_have_printed_is_a_hollow_point_at_its_place():
+    plain = Trend([0, 1], [np.array([0.0]), np.array([1.0])])
+    printed = Trend(plain.places, plain.values, [(0.5, 0.5)])
+    hollow = "fill: var(--page)"
+    assert len(marks(trends("d", "t", [plain], ("x", "y")), hollow)) == 0
+    for svg in (trends("d", "t", [printed], ("x", "y")), against_noise("d", "t", [printed], "y")):
+        (line,), (point,) = paths(svg, "stroke-width: 1.6"), marks(svg, hollow)
+        assert point == pytest.approx(line.mean(0), abs=0.1)
+
+
+def test_a_curve_without_values_leaves_the_colours_of_others_as_they_are():
+    svg = trends("d", "t", [Trend([], []), TREND], ("x", "y"))
+    assert "var(--s0)" not in svg
+    assert "var(--s1)" in svg
+
+
+def test_lines_may_begin_with_a_later_colour():
+    svg = separators("c", "t", TWO, np.array([[1, 1, 0.5], [1, 2, 0.5]]), 3)
+    assert [len(paths(svg, f"var(--s{index})")) for index in range(2, 6)] == [0, 1, 1, 0]
+
+
+def test_losses_of_one_family_are_a_figure_of_a_page():
+    svg = losses("d", "title", FAMILY)
+    assert ElementTree.fromstring(svg).get("aria-label") == "title"
+    assert {"a family", "first", "second", "loss", "derivative"} <= set(words(svg))

@@ -7,6 +7,10 @@ from labelnoise.reproduce.asked import chosen, parsed, table
 CELLS = paper("logistic_normal").published("table1")
 
 
+def test_a_figure_goes_by_the_name_of_its_paper_too():
+    assert str(table("logistic_normal/fig3")) == "logistic_normal/fig3"
+
+
 def test_a_table_goes_by_the_name_of_its_paper():
     found = table("causal_nl/table2")
     assert (found.paper.folder.name, found.name, str(found)) == ("causal_nl", "table2", "causal_nl/table2")

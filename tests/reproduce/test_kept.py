@@ -3,7 +3,7 @@ import pytest
 from labelnoise.errors import InputError
 from labelnoise.reproduce import outcomes
 from labelnoise.reproduce.asked import Table
-from labelnoise.reproduce.kept import CELLS, OUTCOMES, Made, besides, made, note
+from labelnoise.reproduce.kept import CELLS, OUTCOMES, Made, besides, finished, made, note
 from labelnoise.reproduce.outcomes import Outcome
 
 CONFIG = {"data": {"source": "digits"}, "noise": "none", "method": {"name": "ce", "settings": {}}}
@@ -27,6 +27,11 @@ def test_a_cell_has_the_runs_it_is_made_of_as_far_as_they_are_finished(tiny, fol
     assert (first.reached.mean, first.reached.runs, first.failed) == (pytest.approx(85.0), 2, 1)
     assert (second.reached.mean, second.reached.runs) == (50.0, 1)
     assert third.reached is None
+
+
+def test_finished_runs_come_in_the_order_of_their_seeds(tiny, folder):
+    found = finished(Table(tiny, "table1"), tiny.published("table1"), "paper", folder)
+    assert [[run.run for run in runs] for runs in found.values()] == [["a", "b", "c"], ["d"], [], []]
 
 
 def test_recipes_are_kept_apart(tiny, folder):

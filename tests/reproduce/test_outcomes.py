@@ -93,3 +93,13 @@ def test_the_calibration_error_is_that_of_the_selected_epoch():
     found = outcome(run([0.5], [0.5], details={"test_bins": bins}))
     assert found.measured("selected", "test/ece_100") == pytest.approx(0.19)
     assert found.measured("last", "test/ece_100") is None
+
+
+def test_the_divergence_is_the_methods_own_between_true_and_predicted_classes():
+    counts = torch.tensor([[30.0, 10.0], [0.0, 60.0]])
+    made = run([0.5], [0.5], details={"test_confusion": counts})
+    assert outcome(made).measured("selected", "test/divergence") is None  # cross-entropy has none
+    made.config["method"] = {"name": "f_divergence", "settings": {"divergence": "total_variation"}}
+    joint = counts.numpy() / 100
+    product = joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)
+    assert outcome(made).measured("selected", "test/divergence") == pytest.approx(abs(joint - product).sum() / 2)

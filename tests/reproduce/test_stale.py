@@ -80,16 +80,16 @@ def test_a_setting_that_came_later_has_its_default(tiny):
     assert changed(expected(tiny, cell, "paper"), config) == []
 
 
-def test_a_folder_with_cells_by_an_older_recipe_is_refused_unless_they_are_trained_now(tiny, record):
-    folder, table = record(), Table(tiny, "table1")
-    check(table, "paper", folder)
+def test_a_folder_is_refused_if_one_of_these_cells_is_by_an_older_recipe(tiny, record):
+    folder, table, cells = record(), Table(tiny, "table1"), tiny.published("table1")
+    check(table, cells, "paper", folder)
     tiny.facts["recipes"][0]["train"]["epochs"] = 3
     with pytest.raises(InputError, match=r"has CE on digits, none, by another recipe than paper is today .*: train\)"):
-        check(table, "paper", folder)
-    check(table, "paper", folder, trained_now=tiny.published("table1")[:2])
+        check(table, cells, "paper", folder)
+    check(table, cells[2:], "paper", folder)
 
 
 def test_cells_of_the_other_recipe_play_no_part(tiny, record):
     folder = record()
     tiny.facts["recipes"][0]["train"]["epochs"] = 3
-    check(Table(tiny, "table1"), "fast", folder)
+    check(Table(tiny, "table1"), tiny.published("table1"), "fast", folder)

@@ -254,3 +254,16 @@ def test_details_agree_with_the_record_of_the_selected_epoch(store):
         chosen = NoisyValidation().pick(each.records)
         confusion = each.details["test_confusion"].double()
         assert (confusion.trace() / confusion.sum()).item() == pytest.approx(chosen.measures["test/accuracy_true"])
+
+
+def test_pictures_are_taken_at_the_selected_and_after_the_last_epoch(store):
+    train = Train(epochs=5, batch=64, optimiser=Optimiser(name="sgd", lr=1.5))  # moves about
+    journal, _ = run(store, [replace(BASE, noise="symmetric:0.4", seed=seed, train=train) for seed in range(4)])
+    differ = False
+    for each in journal.runs():
+        selected, last = NoisyValidation().pick(each.records), each.records[-1]
+        for prefix, record in (("", selected), ("last_", last)):
+            of_label = each.details[f"{prefix}margin_counts"][0, 1].double()  # of two classes, met above 0
+            assert of_label[30:].sum() / of_label.sum() == pytest.approx(record.measures["train/accuracy_given"])
+        differ |= selected.measures["train/accuracy_given"] != last.measures["train/accuracy_given"]
+    assert differ

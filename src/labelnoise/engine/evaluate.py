@@ -65,9 +65,7 @@ def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lam
 
     test_confusion (R, K, K): reference by predicted class. test_bins (R, 300, 3): rows, summed confidence and hits in
     equal bins (lo, hi] of confidence. validation_counts (R, K, K): predicted class by given label. T (R, K, K), of
-    methods that have one. Where the truth is known: train_counts (R, K, K), true by given label, and margin_counts
-    (R, 3, 3, 60), of all training rows, those labelled rightly and those labelled wrongly, how far the probability of
-    the true, the given and the predicted class stands above the mean; of a large part an even share, as in `evaluate`.
+    methods that have one. Where the truth is known: train_counts (R, K, K), true by given label.
     """
     test = [_judged(probs, chunk) for probs, chunk in _predicted(executor, loader, "test", pause)]
     predicted, confidence, reference = (torch.cat(each, dim=1) for each in zip(*test, strict=True))
@@ -79,13 +77,23 @@ def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lam
     }
     if (y_true := loader.parts["train"].y_true) is not None:
         found["train_counts"] = _pairs(y_true, loader.labels, classes)
-        learnt = (
-            _margins(probs, chunk.y_given, chunk.y_true, classes)
-            for probs, chunk in _predicted(executor, loader, "train", pause, _stride(loader))
-            if chunk.y_true is not None
-        )
-        found["margin_counts"] = reduce(torch.add, learnt)
     return found | executor.transition()
+
+
+def counted_margins(executor: Executor, loader: Loader, classes: int, pause: Pause = lambda: None) -> dict[str, Tensor]:
+    """How far labels stand above the mean class, with the run axis first; nothing where the truth is unknown.
+
+    margin_counts (R, 3, 3, 60): of all training rows, those labelled rightly and those labelled wrongly, the margins of
+    the true, the given and the predicted class in probability; of a large part an even share, as in `evaluate`.
+    """
+    if loader.parts["train"].y_true is None:
+        return {}
+    learnt = (
+        _margins(probs, chunk.y_given, chunk.y_true, classes)
+        for probs, chunk in _predicted(executor, loader, "train", pause, _stride(loader))
+        if chunk.y_true is not None
+    )
+    return {"margin_counts": reduce(torch.add, learnt)}
 
 
 def _of_matrices(executor: Executor, loader: Loader) -> dict[str, Tensor]:

@@ -1,7 +1,7 @@
 """A paper as data: how its authors trained, what they searched and chose, and what they published.
 
-Each has a folder with `paper.yaml` (recipes, grids, deviations), `chosen.csv` (hyper-parameters) and a file of cells
-for every table. Data sets and noises have the names of this package, methods those of the paper.
+Each has a folder with `paper.yaml` (recipes, grids, figures, deviations), `chosen.csv` (hyper-parameters) and a file of
+cells for every table. Data sets and noises have the names of this package, methods those of the paper.
 """
 
 import csv
@@ -25,7 +25,7 @@ class Cell(NamedTuple):
     data: str
     noise: str
     method: str  # as the paper calls it
-    mean: float
+    mean: float  # NaN in a figure that prints none
     std: float | None  # None of a single run
     best: bool  # printed in bold
     net: str = ""  # where a table has several

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from html import escape
 
 from labelnoise.report.canvas import colour
-from labelnoise.report.template import Panel
+from labelnoise.report.template import Key, Panel
 
 LIGHT = ("#1668b0", "#cf5508", "#00855c", "#a2458d", "#9a6f00", "#178fb5", "#6b6f76", "#b02a37")  # the page's, by day
 INK = "#1b1f24"
 GAP, CAPTION = 16, 24  # between panels and above each of them, in pixels
+LINE, LETTER = 20, 6.4  # of a key, the height of a line and about the width of a letter
 
 
 def on_white(svg: str, size: tuple[int, int]) -> str:
@@ -20,8 +21,8 @@ def on_white(svg: str, size: tuple[int, int]) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" style="{look}" {inside}\n'
 
 
-def gallery(title: str, panels: Sequence[Panel], columns: int) -> str:
-    """A whole SVG file with several figures, each under its caption, in columns of equal width."""
+def gallery(title: str, panels: Sequence[Panel], columns: int, key: Sequence[Key] = ()) -> str:
+    """A whole SVG file with several figures, each under its caption, in columns of equal width; below them a key."""
     sizes = [_size(panel.svg) for panel in panels]
     width, drawn, y = max(size[0] for size in sizes) + GAP, list[str](), 0.0
     for start in range(0, len(panels), columns):
@@ -32,10 +33,33 @@ def gallery(title: str, panels: Sequence[Panel], columns: int) -> str:
             where = f'<svg x="{x:g}" y="{y + CAPTION:g}" width="{w:g}" height="{h:g}" '
             drawn.append(panel.svg.replace("<svg ", where, 1))
         y += CAPTION + max(size[1] for size in sizes[line]) + GAP
+    for row in _rows(key, columns * width):
+        drawn += [_entry(each, x, y) for x, each in row]
+        y += LINE
     whole = (round(columns * width), round(y))
     head = f'<svg viewBox="0 0 {whole[0]} {whole[1]}" role="img" aria-label="{escape(title)}">'
     ground = f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="white" />'
     return on_white("\n".join([head, ground, *drawn, "</svg>"]), whole)
+
+
+def _rows(key: Sequence[Key], room: float) -> list[list[tuple[float, Key]]]:
+    # as many entries in a line as have room, each with its place
+    rows: list[list[tuple[float, Key]]] = []
+    x = room
+    for each in key:
+        width = 46 + LETTER * len(each.label)
+        if x + width > room:
+            rows.append([])
+            x = GAP / 2
+        rows[-1].append((x, each))
+        x += width
+    return rows
+
+
+def _entry(each: Key, x: float, y: float) -> str:
+    look = f'stroke="{each.colour}" stroke-width="2.5" stroke-dasharray="{each.dashes}"'
+    line = f'<line x1="{x + 4:g}" x2="{x + 28:g}" y1="{y + 8:g}" y2="{y + 8:g}" {look} />'
+    return f'{line}<text x="{x + 34:g}" y="{y + 12:g}" font-size="12" fill="currentColor">{escape(each.label)}</text>'
 
 
 def _size(svg: str) -> tuple[float, float]:

@@ -32,6 +32,14 @@ class Law:
     root: Floats  # (2, 2), of the covariance
 
 
+def best_law(name: str, share: float, *, height: float, floor: float) -> Law:
+    """That of an input which is labelled A with this probability and else B, where labels lie at this height."""
+    spread = max(height * (2 * share * (1 - share)) ** 0.5, floor)  # along the line between the two labels
+    along = np.array([1, -1]) / 2**0.5
+    root = floor * np.eye(2) + (spread - floor) * np.outer(along, along)
+    return Law(name, height * np.array([share, 1 - share]), root)
+
+
 @dataclass(frozen=True)
 class Tried:
     """Settings that a search has tried, of one hyper-parameter or of two, and what they gave."""

@@ -96,7 +96,7 @@ def residuals(rows: Sequence[Row]) -> dict[str, Any]:
     found = {(place, row.label): examined(row, RESIDUALS) for place, row in enumerate(rows)}
     runs = [run for some in found.values() for run in some]
     panels = []
-    span = _decades([run.details[name].double().numpy() for run in runs for name in RESIDUALS])
+    span = decades([run.details[name].double().numpy() for run in runs for name in RESIDUALS])
     for (place, label), some in found.items():
         for name, (what, when) in RESIDUALS.items() if some else ():
             drawn = [np.stack([counted(run, name, span, wrong=wrong) for run in some]) for wrong in (False, True)]
@@ -176,8 +176,8 @@ def told(rows: Sequence[Row]) -> list[tuple[str, dict[str, list[str]]]]:
     ]
 
 
-def _decades(values: Sequence[Floats]) -> tuple[float, float]:
-    # whole powers of ten that hold all but the outermost values
+def decades(values: Sequence[Floats]) -> tuple[float, float]:
+    """Whole powers of ten that hold all but the outermost of these logarithms."""
     every = np.concatenate([each.ravel() for each in values]) if values else np.zeros(1)
     every = every[np.isfinite(every)]
     low, high = np.percentile(every, [0.5, 99.5]) if len(every) else (0.0, 1.0)

@@ -7,7 +7,7 @@ Logistic-normal likelihoods for heteroscedastic label noise, TMLR 2023: densitie
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from labelnoise.report.canvas import INK, Floats, box, dashes, hue, inline, marker, sheet, single
+from labelnoise.report.canvas import GROUND, INK, Floats, box, dashes, hue, inline, marker, sheet, single
 from labelnoise.report.gallery import on_white
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -34,10 +34,11 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Trend:
-    """One quantity by noise rate."""
+    """One quantity by another, such as a noise rate."""
 
-    rates: Sequence[float]  # realised, 0 … 1, rising
+    places: Sequence[float]  # rising
     values: Sequence[Floats]  # for each of them the runs' values, (runs,)
+    published: Sequence[tuple[float, float]] = ()  # places with values that someone else has printed
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,10 @@ def black_sign(name: str) -> str:
     return single(name, "black point", _black())
 
 
-def separators(name: str, title: str, cloud: Cloud, lines: Floats) -> str:
+def separators(name: str, title: str, cloud: Cloud, lines: Floats, first: int = 0) -> str:
     """Lines a x + b y + c = 0, as (n, 3), among points in the colour of the given label, black where it is wrong.
 
-    The dashed line is the best, x + y = 0.
+    The dashed line is the best, x + y = 0. The first line has the colour of this number.
     """
     size = (300, 280)
     reach = 1.6
@@ -119,7 +120,7 @@ def separators(name: str, title: str, cloud: Cloud, lines: Floats) -> str:
         axes.plot(x, y, linestyle="", zorder=3, **_black())
         along = np.array([-2 * reach, 2 * reach])
         axes.plot(along, -along, color=INK, alpha=0.6, linewidth=0.9, dashes=(4, 3))
-        for index, (a, b, c) in enumerate(lines):
+        for index, (a, b, c) in enumerate(lines, first):
             foot, turn = -c / (a**2 + b**2) * np.array([a, b]), np.array([-b, a]) / np.hypot(a, b)
             (line,) = axes.plot(*(foot[:, None] + turn[:, None] * along), color=hue(index), linewidth=1.6)
             if dashes(index):
@@ -130,27 +131,45 @@ def separators(name: str, title: str, cloud: Cloud, lines: Floats) -> str:
 
 
 def against_noise(name: str, title: str, drawn: Sequence[Trend], axis: str, *, percent: bool = False) -> str:
-    """A quantity by realised noise rate in per cent, mean over runs with a band of ± std."""
+    """A quantity by realised noise rate, which is shown in per cent."""
+    in_percent = [
+        replace(
+            trend,
+            places=[100 * rate for rate in trend.places],
+            published=[(100 * rate, value) for rate, value in trend.published],
+        )
+        for trend in drawn
+    ]
+    return trends(name, title, in_percent, ("wrong labels, %", axis), percent=percent)
+
+
+def trends(name: str, title: str, drawn: Sequence[Trend], called: tuple[str, str], *, percent: bool = False) -> str:
+    """A quantity by another, mean over runs with a band of ± std; what others have printed as hollow diamonds."""
     size, factor = (380, 260), 100 if percent else 1
     with sheet(size) as figure:
         axes = figure.add_axes(box(size, left=48, bottom=40, right=8, top=8))
         for index, trend in enumerate(drawn):
-            rates = 100 * np.array(trend.rates)
+            if not trend.values:
+                continue
+            places = np.array(trend.places)
             middle, std = (factor * np.array(each) for each in zip(*map(_centre, trend.values), strict=True))
-            (line,) = axes.plot(rates, middle, "o-", color=hue(index), markersize=3.5, linewidth=1.6, zorder=3)
+            (line,) = axes.plot(places, middle, "o-", color=hue(index), markersize=3.5, linewidth=1.6, zorder=3)
             if dashes(index):
                 line.set_dashes(dashes(index))
             if std.any():
-                axes.fill_between(rates, middle - std, middle + std, color=hue(index), alpha=0.1, linewidth=0)
-        axes.set_xlabel("wrong labels, %")
-        axes.set_ylabel(axis, rotation_mode="anchor")
+                axes.fill_between(places, middle - std, middle + std, color=hue(index), alpha=0.1, linewidth=0)
+            for x, y in trend.published:
+                look: dict[str, Any] = {"markerfacecolor": GROUND, "markeredgecolor": hue(index), "zorder": 4}
+                axes.plot(x, factor * y, "D", markersize=5, **look)
+        axes.set_xlabel(called[0])
+        axes.set_ylabel(called[1], rotation_mode="anchor")
         axes.yaxis.set_label_coords(-36 / 324, 0.5)
         _ticks(axes)
         return inline(figure, name, title)
 
 
 def loss_catalogue(title: str, families: Sequence[Family], columns: int = 3) -> str:
-    """A whole SVG file on white, a cell for every family: losses above, their derivatives below, a key at the foot."""
+    """A whole SVG file on white, a cell for every family."""
     width, height = CELL
     size = (columns * width, -(-len(families) // columns) * height)
     with sheet(size) as figure:
@@ -158,6 +177,13 @@ def loss_catalogue(title: str, families: Sequence[Family], columns: int = 3) -> 
         for place, family in enumerate(families):
             _family(figure, size, (place % columns * width, place // columns * height), family)
         return on_white(inline(figure, "losses", title), size)
+
+
+def losses(name: str, title: str, family: Family) -> str:
+    """Losses above, their derivatives below, a key at the foot."""
+    with sheet(CELL) as figure:
+        _family(figure, CELL, (0, 0), family)
+        return inline(figure, name, title)
 
 
 def _family(figure: Figure, size: tuple[int, int], corner: tuple[int, int], family: Family) -> None:

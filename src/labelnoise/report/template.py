@@ -27,6 +27,15 @@ class Key(NamedTuple):
     dashes: str
 
 
+class Drawing(NamedTuple):
+    """Panels that belong together, and how to read them."""
+
+    panels: Sequence[Panel]
+    told: str  # a sentence
+    legend: Sequence[Key] = ()
+    columns: int = 2
+
+
 def legend(labels: Sequence[str], dashed: Sequence[tuple[float, ...]] = ()) -> list[Key]:
     """The looks of curves in the order in which they are drawn, dashed by their place unless it is told how."""
     each = dashed or [dashes(index) for index in range(len(labels))]

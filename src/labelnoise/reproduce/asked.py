@@ -1,9 +1,10 @@
-"""What of a paper is asked for: a table, and which of its cells."""
+"""What of a paper is asked for: a table or a figure, and which of its cells."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from labelnoise.errors import InputError
+from labelnoise.papers.figures import figures
 from labelnoise.papers.paper import Cell, Paper, paper
 from labelnoise.registry import nearest
 
@@ -11,7 +12,7 @@ KEYS = ("data", "noise", "method", "net", "measure")  # by which cells are chose
 
 
 class Table(NamedTuple):
-    """A table of a paper."""
+    """A table or a figure of a paper."""
 
     paper: Paper
     name: str
@@ -21,11 +22,12 @@ class Table(NamedTuple):
 
 
 def table(text: str) -> Table:
-    """That of a name such as logistic_normal/table1."""
+    """That of a name such as logistic_normal/table1 or logistic_normal/fig3."""
     name, _, wanted = text.partition("/")
     source = paper(name)
-    if wanted not in source.tables:
-        raise InputError(f"paper {name!r} has no {wanted!r}; it has {', '.join(source.tables)}, as in {name}/table1")
+    known = [*source.tables, *figures(source)]
+    if wanted not in known:
+        raise InputError(f"paper {name!r} has no {wanted!r}; it has {', '.join(known)}, as in {name}/{known[0]}")
     return Table(source, wanted)
 
 

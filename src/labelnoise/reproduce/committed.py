@@ -85,8 +85,9 @@ def _of_paper(folder: Path) -> list[Committed]:
 
 def _read(folder: Path, known: list[Reason]) -> Committed:
     table, recipe = _named(folder)
-    stale.check(table, recipe, folder)
-    own = finished(table, table.paper.published(table.name), recipe, folder)
+    published = table.paper.published(table.name)
+    stale.check(table, published, recipe, folder)
+    own = finished(table, published, recipe, folder)
     besides = {cell: beside(cell, runs, table.paper.facts["protocol"]) for cell, runs in own.items() if runs}
     cells = [Measured(found, tuple(own[cell])) for cell, found in besides.items()]
     return Committed(table, recipe, folder, [_explained(each, folder, table, recipe, known) for each in cells])

@@ -7,13 +7,15 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from labelnoise.errors import InputError
 from labelnoise.files import write
-from labelnoise.metrics import binned_ece
+from labelnoise.losses import divergence
+from labelnoise.metrics import binned_ece, divergence_values
 from labelnoise.papers.paper import ACCURACY
 from labelnoise.results.record import Record
 from labelnoise.results.select import SELECTIONS, TEST
@@ -51,7 +53,7 @@ def outcome(run: Run) -> Outcome:
     measures = {rule: record.measures for rule, record in picked.items()}
     if picked:
         measures["last_ten"] = _averaged(run.records)
-        measures["selected"] = measures["selected"] | _calibration(run)
+        measures["selected"] = measures["selected"] | _calibration(run) | _divergence(run)
     return Outcome(
         run=run.identity,
         config=run.config,
@@ -99,6 +101,14 @@ def _calibration(run: Run) -> dict[str, float]:
     # of the epoch that noisy validation has selected, whose predictions alone are kept in bins
     bins = run.details.get("test_bins")
     return {} if bins is None else {"test/ece_100": float(binned_ece(bins.double(), BINS))}
+
+
+def _divergence(run: Run) -> dict[str, float]:
+    # of predicted and true classes of the test part, by the divergence that the method maximises
+    kind, counts = run.config["method"]["settings"].get("divergence"), run.details.get("test_confusion")
+    if kind is None or counts is None:
+        return {}
+    return {"test/divergence": float(divergence_values(counts, partial(divergence, name=kind)))}
 
 
 def _plain(tree: Any) -> Any:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from labelnoise.config import RunConfig
 from labelnoise.engine.execution import DEFAULT, Execution
 from labelnoise.engine.ranks import interrupt as interruptions
 from labelnoise.papers.paper import Cell
@@ -42,12 +43,13 @@ def reproduce(table: Table, cells: Sequence[Cell], *, seeds: int, recipe: Recipe
             train(group, tried, at)
             methods |= decide(tried, outcomes.read(at.out / OUTCOMES), rule)
         runs = trainings(group, seeds, methods)
-        note(at.out, table, recipe, _made(runs, tried))
+        note(at.out, table, recipe, made_of(runs, tried))
         train(group, runs, at)
     return besides(table, cells, recipe, at.out)
 
 
-def _made(runs: Trainings, tried: Trainings | None) -> Iterator[tuple[Cell, Made]]:
+def made_of(runs: Trainings, tried: Trainings | None = None) -> Iterator[tuple[Cell, Made]]:
+    """Of each cell the identities of its runs, and of those that a search tried for it."""
     by_cell, rows = (dict(tried.runs), validated(tried)) if tried else ({}, 0)
     for cell, configs in runs.runs:
         searched = tuple(config.identity for config in by_cell.get(cell, ()))
@@ -56,12 +58,15 @@ def _made(runs: Trainings, tried: Trainings | None) -> Iterator[tuple[Cell, Made
 
 def train(group: Group, runs: Trainings, at: Place) -> None:
     """Have the outcomes of a group's runs, of which none is trained twice."""
-    path = at.out / OUTCOMES
-    known = outcomes.read(path)
+    known = outcomes.read(at.out / OUTCOMES)
     missing = [config for config in runs.configs if config.identity not in known]
-    if not missing:
-        return
-    facts = facts_of(missing, runs.build, runs.noise_rate)
+    if missing:
+        finish(group, runs, missing, at)
+
+
+def finish(group: Group, runs: Trainings, missing: Sequence[RunConfig], at: Place) -> Store:
+    """Train some runs of a group, keep the outcomes, and give the folder that has all else of them."""
+    facts, path = facts_of(missing, runs.build, runs.noise_rate), at.out / OUTCOMES
     with (
         interruptions() as interrupt,
         Store.open(at.out / WORK / group.name, runs.common, facts) as store,
@@ -75,3 +80,4 @@ def train(group: Group, runs: Trainings, at: Place) -> None:
             finished = {run.identity: outcomes.outcome(run) for run in store.runs().values()}
             with closed(at.out):  # others may have finished something meanwhile
                 outcomes.keep(path, (finished | outcomes.read(path)).values())
+    return store

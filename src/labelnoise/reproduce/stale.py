@@ -1,6 +1,6 @@
 """Whether runs that are kept were trained as the paper's recipe is written today: recipes are mended, records stay."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,9 @@ def changed(today: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
     return [key for key, value in today.items() if digest(value) != digest(theirs[key])]
 
 
-def check(table: Table, recipe: Recipe, folder: Path, trained_now: Collection[Cell] = ()) -> None:
-    """Refuse a folder with cells by an older form of the recipe, but for those that are trained now in any case."""
-    others = [cell for cell in table.paper.published(table.name) if cell not in trained_now]
-    for cell, runs in finished(table, others, recipe, folder).items():
+def check(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> None:
+    """Refuse a folder in which one of these cells is by an older form of the recipe."""
+    for cell, runs in finished(table, cells, recipe, folder).items():
         today = expected(table.paper, cell, recipe) if runs else {}
         if keys := sorted({key for run in runs for key in changed(today, run.config)}):
             raise InputError(

@@ -25,6 +25,9 @@ RECIPES = {
 
 def announced(groups: Sequence[Group], seeds: int, device: torch.device) -> Iterator[str]:
     """How much is to be trained, and how long it takes on this device, if nothing is there yet."""
+    if not groups:
+        yield "in all 0 runs: it is computed"
+        return
     total, runs, epochs = 0.0, 0, 0
     for group in groups:
         job, count = group.job(group.cells[0]), sum(each for _, each in group.trained(seeds))

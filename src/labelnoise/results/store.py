@@ -68,7 +68,10 @@ class Run:
 
     @property
     def details(self) -> dict[str, Tensor]:
-        """What was measured once, with the weights that noisy validation selects: see `engine.evaluate.details`."""
+        """What was measured once, with the weights that noisy validation selects: see `engine.evaluate.details`.
+
+        What is called last_… was measured with those of the last epoch.
+        """
         return {name: value[self.place] for name, value in self.pack.measured.items()}
 
 

@@ -8,6 +8,7 @@ from math import inf
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from labelnoise import nets
 from labelnoise.config import Named, RunConfig
@@ -20,7 +21,7 @@ from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.choosing import choose, threads_that_pay
 from labelnoise.engine.compiling import Compiler
 from labelnoise.engine.distributed import distributed
-from labelnoise.engine.evaluate import details
+from labelnoise.engine.evaluate import counted_margins, details
 from labelnoise.engine.examine import examined
 from labelnoise.engine.execution import Execution
 from labelnoise.engine.executors import EXECUTORS, Executor
@@ -214,14 +215,14 @@ def _executor(config: RunConfig, at: Workplace) -> str | None:
 
 def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) -> None:
     # With the weights that noisy validation selects: what reports need, and the pack's model. But for a line, which is
-    # that of the last epoch: where one separates the classes, noisy validation is content with the first.
+    # that of the last epoch: where one separates the classes, noisy validation is content with the first. Pictures are
+    # taken after the last epoch too, for it is the one that many papers show.
     found = line(training.executor, training.spec)
+    found |= {f"last_{name}": value for name, value in _pictures(training).items()}
     training.executor.restore_best()
     found |= details(training.executor, training.loader, training.spec.classes, training.interrupt.check)
-    found |= plane(training.executor, training.loader, training.spec, training.interrupt.check)
-    found |= examined(training.executor, training.loader, training.interrupt.check)
+    found |= _pictures(training)
     found |= shown(training.executor, training.loader)
-    found |= projection(training.executor, training.loader, training.spec, training.interrupt.check)
     checkpoint.save(journal.details, found, {})
     scores = training.best_score.tolist()
     healthy = {r: Member(pack.configs[r], scores[r]) for r in range(len(tasks)) if r not in training.failed}
@@ -232,6 +233,12 @@ def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) 
         facts = {"shape": data.shape, "classes": data.classes, "samples": training.spec.samples}
         facts |= {"encoding": dict(data.encoding), "versions": versions()}
         save_model(journal.model, training.executor, members, facts)
+
+
+def _pictures(training: Training) -> dict[str, Tensor]:
+    executor, loader, spec, pause = training.executor, training.loader, training.spec, training.interrupt.check
+    found = counted_margins(executor, loader, spec.classes, pause) | plane(executor, loader, spec, pause)
+    return found | examined(executor, loader, pause) | projection(executor, loader, spec, pause)
 
 
 def _runs(pack: Pack, training: Training, tasks: list[Task]) -> list[dict[str, Any]]:
