@@ -82,9 +82,11 @@ class Dataset:
 
     @property
     def learnable(self) -> Tensor:
-        """The rows that are not kept for the test."""
-        rows = torch.arange(len(self))
-        return rows if self.test is None else rows[torch.isin(rows, self.test, invert=True)]
+        """The rows that are not kept for the test, in ascending order."""
+        kept = torch.ones(len(self), dtype=torch.bool)
+        if self.test is not None:
+            kept[self.test] = False
+        return kept.nonzero().squeeze(1)
 
     @property
     def noise_rate(self) -> float | None:

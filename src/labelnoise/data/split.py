@@ -30,10 +30,10 @@ def split(dataset: Dataset, fractions: Split, seed: int) -> Splits:
     test part, and train and validation share the rest in the same proportion as without them. Of the rows to be cut
     only some are drawn, where so many are asked for.
     """
-    order = torch.from_numpy(np.argsort(uniforms(len(dataset), seed, "split"), kind="stable"))
+    learnable, draws = dataset.learnable, uniforms(len(dataset), seed, "split")
+    order = learnable[torch.from_numpy(np.argsort(draws[learnable.numpy()], kind="stable"))]
     shares = (fractions.validation, fractions.test)
     if dataset.test is not None:
-        order = order[torch.isin(order, dataset.test, invert=True)]
         shares = (fractions.validation / (1 - fractions.test), 0.0)
     if fractions.rows > len(order):
         raise InputError(f"split.rows is {fractions.rows}, but {dataset.name!r} has only {len(order)} rows to split")
