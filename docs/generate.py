@@ -1,11 +1,13 @@
 """Write what the documents repeat from the code and from committed records.
 
-These are docs/config.md, the table of data sets in docs/data.md, docs/results.md and docs/status.md.
+These are docs/config.md, the table of data sets in docs/data.md, that of measurements in docs/performance.md,
+docs/results.md and docs/status.md.
 
 python docs/generate.py
 """
 
 import inspect
+import json
 import tokenize
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -20,11 +22,14 @@ from labelnoise.configure import plain
 from labelnoise.data.standard.catalogue import CARDS, Card
 from labelnoise.reproduce import results_page, status_page
 from labelnoise.reproduce.committed import committed
+from labelnoise.speed import document
 
 PAGE = Path(__file__).with_name("config.md")
 DATA_PAGE = Path(__file__).with_name("data.md")
+SPEED_PAGE = Path(__file__).with_name("performance.md")
 RESULTS = Path(__file__).parents[1] / "results"
 BEGIN = "<!-- Written by docs/generate.py from the catalogue: change that, then run `make docs`. -->\n"
+MEASURED = "<!-- Written by docs/generate.py from results/speed: measure anew, then run `make docs`. -->\n"
 END = "<!-- end -->"
 KINDS = {float: "number", int: "whole number", bool: "true or false", str: "text", Named: "name, or name and settings"}
 LISTED = {float: "numbers", int: "whole numbers", str: "text", Named: "names, with or without settings"}
@@ -135,9 +140,19 @@ def page() -> str:
 
 def data_page() -> str:
     """The page of data sets, with its table anew."""
-    before, _, rest = DATA_PAGE.read_text(encoding="utf-8").partition(BEGIN)
     head = ["| name | rows | inputs | classes | download | licence | checked by | used by |", "|---" * 8 + "|"]
-    return before + BEGIN + "\n".join([*head, *map(row, CARDS.values()), END]) + rest.partition(END)[2]
+    return _renewed(DATA_PAGE, BEGIN, "\n".join([*head, *map(row, CARDS.values())]))
+
+
+def speed_page() -> str:
+    """The page of speed, with its table of measurements anew."""
+    reports = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((RESULTS / "speed").glob("*.json"))]
+    return _renewed(SPEED_PAGE, MEASURED, f"{document.table(reports)}\n")
+
+
+def _renewed(page: Path, begin: str, text: str) -> str:
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    return f"{before}{begin}{text}\n{END}{rest.partition(END)[2]}"
 
 
 def row(card: Card) -> str:
@@ -157,5 +172,6 @@ def measured_pages() -> dict[str, str]:
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
     DATA_PAGE.write_text(data_page(), encoding="utf-8")
+    SPEED_PAGE.write_text(speed_page(), encoding="utf-8")
     for name, text in measured_pages().items():
         PAGE.with_name(name).write_text(text, encoding="utf-8")

@@ -216,6 +216,11 @@ def test_the_table_of_data_sets_is_the_one_that_is_generated():
     assert PAGES["docs/data.md"].read_text() == generated, "run `make docs`"
 
 
+def test_the_table_of_measured_speed_is_the_one_that_is_generated():
+    generated = runpy.run_path(str(ROOT / "docs" / "generate.py"))["speed_page"]()
+    assert PAGES["docs/performance.md"].read_text() == generated, "run `make docs`"
+
+
 def test_the_pages_of_results_and_status_are_those_that_are_generated():
     generated = runpy.run_path(str(ROOT / "docs" / "generate.py"))["measured_pages"]()
     assert {name: PAGES[f"docs/{name}"].read_text() for name in generated} == generated, "run `make docs`"

@@ -69,5 +69,5 @@ def reached(row: str, figure: Figure) -> list[tuple[Target, float]]:
 
 def sentence(target: Target, share: float) -> str:
     """As it is printed behind a figure."""
-    bound = f"{'at most' if target.most else 'at least'} {target.bound:,g}{f' × {target.of}' if target.of else ''}"
+    bound = f"{'at most' if target.most else 'at least'} {target.bound:,.10g}{f' × {target.of}' if target.of else ''}"
     return f"wanted of an H200, {bound}: {'reached' if share >= 1 else 'MISSED'}, {100 * share:.0f} %"

@@ -1,0 +1,39 @@
+"""Reports of `labelnoise speed` as a table for a document: figures, and how much of what is wanted they reach."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+HEAD = ("row", "what", "measured", "beside others", "wanted, and the share that is reached")
+
+
+def table(reports: Sequence[Mapping[str, Any]]) -> str:
+    """All rows of all reports, then where they were measured and what was typed."""
+    lines = [line for report in reports for name, row in report["rows"].items() for line in _lines(name, row)]
+    places = sorted({_place(report) for report in reports})
+    typed = [f"    {report['command']}  # {report['commit'][:10]}, {report['date'][:10]}" for report in reports]
+    return "\n".join([_joined(HEAD), "|---" * len(HEAD) + "|", *lines, "", f"{'; '.join(places)}. Typed:", "", *typed])
+
+
+def _lines(name: str, row: Mapping[str, Any]) -> Iterator[str]:
+    for figure in row.get("figures", ()):
+        value = "–" if figure["value"] is None else f"{_number(figure['value'])} {figure['unit']}"
+        ratios = ", ".join(f"{_number(times)} × {other}" for other, times in figure["ratios"].items())
+        targets = ", ".join(map(_wanted, figure.get("targets", ())))
+        yield _joined((f"`{name}`", figure["name"], value, ratios, targets))
+
+
+def _wanted(target: Mapping[str, Any]) -> str:
+    of = f" × {target['of']}" if target["of"] else ""
+    return f"{'at most' if target['most'] else 'at least'} {target['bound']:,.10g}{of}: {100 * target['reached']:.0f} %"
+
+
+def _place(report: Mapping[str, Any]) -> str:
+    return f"{report['device']}, {report['cores']} cores, torch {report['versions']['torch']}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.{0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2}f}"
+
+
+def _joined(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
