@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -155,7 +156,7 @@ def test_the_end_of_another_process_is_a_sentence(monkeypatch, tmp_path, problem
 
 
 def test_pieces_are_learnt_from_as_the_whole_is(tmp_path):
-    whole, pieces = (RunConfig(**vars(BASE) | {"train": Train(epochs=2, batch=512, accumulate=k)}) for k in (1, 3))
+    whole, pieces = (replace(BASE, train=Train(epochs=2, batch=512, accumulate=k)) for k in (1, 3))
     found = []
     for config in (whole, pieces):
         (pack,) = plan_packs([config])
@@ -167,6 +168,6 @@ def test_pieces_are_learnt_from_as_the_whole_is(tmp_path):
 
 
 def test_packed_runs_cannot_be_learnt_in_pieces(tmp_path):
-    (pack,) = plan_packs([RunConfig(**vars(BASE) | {"train": Train(epochs=2, batch=512, accumulate=2)})])
+    (pack,) = plan_packs([replace(BASE, train=Train(epochs=2, batch=512, accumulate=2))])
     with pytest.raises(InputError, match="leave --executor out"):
         run_pack(pack, place(tmp_path, "packed"))
