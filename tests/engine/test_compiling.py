@@ -72,6 +72,7 @@ def test_runs_that_differ_in_numbers_alone_are_compiled_once():
     assert graphs[0] == graphs[1]
 
 
+@pytest.mark.filterwarnings("error:.*is not compiled")
 def test_every_objective_and_prediction_of_every_stage_is_compiled(caplog):
     found = training([build("t_revision", {})], train=TRAIN, seeds=[0])
     compiler = Compiler("aot_eager")
@@ -81,6 +82,7 @@ def test_every_objective_and_prediction_of_every_stage_is_compiled(caplog):
     assert "recompile_limit" not in caplog.text  # beyond which torch would compile no more
 
 
+@pytest.mark.filterwarnings("error:.*is not compiled")
 @pytest.mark.parametrize("noisy", [False, True])
 def test_compiled_predictions_are_the_plain_ones(noisy):
     plain, compiled = (training([build("forward", {})], train=TRAIN, seeds=[0]) for _ in range(2))

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
-from functools import partial
 from typing import Any
 from warnings import warn
 
@@ -51,7 +50,10 @@ class Compiler:
 
     def predict(self, lane: Lane, x: Tensor, draws: Tensors, *, noisy: bool) -> Tensor:
         """A lane's prediction."""
-        told = partial(prediction, noisy=noisy)
+
+        def told(method: Method, nets: Nets, x: Tensor, draws: Tensors, aux: Tensors) -> Tensor:
+            return prediction(method, nets, x, draws, aux, noisy=noisy)
+
         found: Tensor = self._called(lane, f"prediction {noisy}", told, (x, draws, lane.aux))
         return found
 

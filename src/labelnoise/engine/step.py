@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -118,5 +119,6 @@ def transition(method: Method, nets: Nets, aux: Tensors) -> Tensors:
 
 def prediction(method: Method, nets: Nets, x: Tensor, draws: Tensors, aux: Tensors, *, noisy: bool) -> Tensor:
     """A method's log-probabilities of true labels or, noisy, of given ones."""
-    ctx = Context(draws=draws, aux=aux)
+    start = torch.zeros((), dtype=torch.float64, device=x.device)  # not the defaults, which torch 2.11 cannot compile
+    ctx = Context(draws=draws, aux=aux, progress=start, epoch=start, epochs=start + 1)
     return method.noisy_log_probs(nets, x, ctx) if noisy else method.log_probs(nets, x, ctx)
