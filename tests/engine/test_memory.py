@@ -37,7 +37,7 @@ def test_a_small_network_needs_what_is_counted_by_hand():
     widest = 4 * (8 + 8)  # of a row: what the ReLU reads and writes
     times = 2 * 8  # progress and epoch, which are one tensor here, and the number of epochs
     assert found.step == 10 * (inputs + kept + widest) + times
-    assert found.prediction == 2 * 7 * (4 * 4 + widest)  # of true and of given labels
+    assert found.prediction == 2 * (7 * (4 * 4 + widest) + times)  # of true and of given labels
     assert found.total == found.state + found.step + found.prediction
 
 
@@ -53,7 +53,8 @@ def test_what_waits_for_a_later_operation_counts_in_a_prediction():
             return self.last(first + self.narrow(self.wide(first).relu()))
 
     found = needed(Squares(), DataSpec((4,), 3, 1000, Skipping), TRAIN, rows=7)
-    assert found.prediction == 2 * 7 * 4 * (4 + 8 + 32 + 32)  # x, what waits, and what the ReLU reads and writes
+    rows = 7 * 4 * (4 + 8 + 32 + 32)  # x, what waits, and what the ReLU reads and writes
+    assert found.prediction == 2 * (rows + 2 * 8)  # and progress and the number of epochs
 
 
 @pytest.mark.parametrize(("optimiser", "kept"), [("sgd", 0), ("adagrad", 1), ("adam", 2)])
