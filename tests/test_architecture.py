@@ -35,9 +35,13 @@ LAYERS = (
     ("speed",),
     ("testing",),
     ("comparing",),
+    ("crossfit",),
+    ("auditing",),
+    ("reviewing",),
+    ("estimator",),
     ("reproduce",),
     ("cli_data", "cli_engine"),
-    ("cli_reproduce",),
+    ("cli_reproduce", "cli_audit"),
     ("cli", "__main__", "__init__"),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
@@ -175,7 +179,7 @@ def test_putting_a_network_in_eval_mode_is_no_danger():
     assert dangers(ast.parse("net.eval()\nspec.loader.exec_module(module)\nyaml.safe_load(text)")) == []
 
 
-@pytest.mark.parametrize("command", [(), ("speed",)])
+@pytest.mark.parametrize("command", [(), ("speed",), ("audit",)])
 def test_the_help_imports_no_torch(command):
     heavy = {"torch", "numpy", "pandas", "sklearn", "scipy", "matplotlib", "rich", "safetensors"}
     assert not imported_by("-m", "labelnoise", *command, "--help") & heavy

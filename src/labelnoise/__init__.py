@@ -10,6 +10,9 @@ _OFFERED = {
     "Model": "labelnoise.results.model",
     "Execution": "labelnoise.engine.execution",
     "step": "labelnoise.stepping",
+    "audit": "labelnoise.auditing.run",
+    "Recorder": "labelnoise.auditing.recorder",
+    "NoisyLabelClassifier": "labelnoise.estimator.classifier",
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from labelnoise import __version__
+from labelnoise.cli_audit import audit
 from labelnoise.cli_data import data, own_data
 from labelnoise.cli_engine import cluster, engines
 from labelnoise.cli_reproduce import reproduce
@@ -68,6 +69,7 @@ def main() -> None:
     """Learn from data whose labels are partly wrong, and compare ways of doing so."""
 
 
+main.add_command(audit)
 main.add_command(data)
 main.add_command(reproduce)
 

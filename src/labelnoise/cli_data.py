@@ -32,6 +32,21 @@ def own_data(command: Command) -> Command:
     return command
 
 
+def dataset_of(source: str, options: dict[str, Any]) -> "Dataset":
+    """The data set of a name, or of a path that is read as the options say."""
+    from labelnoise.config import Data
+    from labelnoise.data import is_own, load, read
+    from labelnoise.data.standard.catalogue import CARDS
+
+    given = {name: value for name, value in options.items() if value is not None}
+    if is_own(source) and source.partition(":")[0] not in CARDS:
+        return read(source, Data(source=source, **given))
+    if given:
+        option = next(iter(given)).replace("_", "-")
+        raise InputError(f"--{option} is for data of one's own, which {source!r} is not; leave it out")
+    return load(source, 0)
+
+
 @click.group(short_help="Standard data sets: what they are, and how to get them.")
 def data() -> None:
     """Standard data sets: what they are, and how to get them into the data root.
@@ -73,7 +88,7 @@ def info(source: str, **options: Any) -> None:
     from labelnoise.data.standard.catalogue import CARDS, find
 
     if source.partition(":")[0] not in CARDS or any(value is not None for value in options.values()):
-        _say(_facts(_dataset(source, options)))
+        _say(_facts(dataset_of(source, options)))
         return
     card = find(source)
     _say(_card(card))
@@ -101,7 +116,7 @@ def corrupt(source: str, *, noise: str, seed: int, out: Path, force: bool, **opt
     from labelnoise.noise.corrupt import noise_for
 
     saved.check(out, force=force)
-    dataset = _dataset(source, options)
+    dataset = dataset_of(source, options)
     wanted = noise_for(dataset, noise)
     for remark in wanted.remarks(len(dataset.classes)):
         click.echo(remark)
@@ -135,20 +150,6 @@ def fetch(name: str, force: bool) -> None:
     from labelnoise.data.standard.fetch import fetch as download
 
     click.echo(str(download(name, force=force, say=click.echo)))
-
-
-def _dataset(source: str, options: dict[str, Any]) -> "Dataset":
-    from labelnoise.config import Data
-    from labelnoise.data import is_own, load, read
-    from labelnoise.data.standard.catalogue import CARDS
-
-    given = {name: value for name, value in options.items() if value is not None}
-    if is_own(source) and source.partition(":")[0] not in CARDS:
-        return read(source, Data(source=source, **given))
-    if given:
-        option = next(iter(given)).replace("_", "-")
-        raise InputError(f"--{option} is for data of one's own, which {source!r} is not; leave it out")
-    return load(source, 0)
 
 
 def _say(lines: Iterator[tuple[str, str]]) -> None:

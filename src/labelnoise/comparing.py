@@ -97,7 +97,7 @@ def make_plan(tree: Tree, source: Any = None, y: Any = None, y_true: Any = None)
     defaults = {
         "noise": Job.noise if not own and dataset.noise_rate == 0 else "none",
         "net": {"name": suited.net},
-        "train": {"epochs": suited.epochs, "batch": suited.batch, "augment": _augmentation(dataset)},
+        "train": {"epochs": suited.epochs, "batch": suited.batch, "augment": augmentation(dataset)},
     }
     job = build(Job, merge(defaults, wishes))
     if own:
@@ -156,7 +156,8 @@ def _built_in(data: Data) -> Builder:
     return builder
 
 
-def _augmentation(dataset: Dataset) -> Tree:
+def augmentation(dataset: Dataset) -> Tree:
+    """What is done to training images of a standard data set."""
     card = CARDS.get(dataset.known_as.partition(":")[0])
     return asdict(card.augment) if card else {}
 

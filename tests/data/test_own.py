@@ -9,6 +9,7 @@ from PIL import Image
 
 from labelnoise.config import Data
 from labelnoise.data import is_own, load, read, read_inputs
+from labelnoise.data.own import read_whole
 from labelnoise.data.standard.cache import save
 from labelnoise.data.standard.catalogue import CARDS
 from labelnoise.errors import InputError
@@ -409,3 +410,18 @@ def test_a_file_of_the_data_root_is_told_its_name(tmp_path, monkeypatch):
     with pytest.raises(InputError) as error:
         read(path)
     assert str(error.value) == f"{path} is a file of the data root; write mnist, or another name that `data list` shows"
+
+
+def test_a_table_is_read_whole_with_rows_that_have_no_label(tmp_path):
+    (tmp_path / "t.csv").write_text("a,label\n1,x\n2,\n4,y\n")
+    dataset, given = read_whole(tmp_path / "t.csv")
+    assert (len(dataset), given.tolist(), dataset.classes) == (3, [0, -1, 1], ("x", "y"))
+    assert (dataset.x[1] > dataset.x[0]).all()
+    assert not any("left out" in note for note in dataset.notes)
+
+
+def test_where_every_row_has_a_label_the_whole_is_what_is_read():
+    x = np.arange(6.0).reshape(3, 2)
+    dataset, given = read_whole(x, y=["x", "y", "x"])
+    assert given.tolist() == [0, 1, 0]
+    assert dataset.fingerprint == read(x, y=["x", "y", "x"]).fingerprint

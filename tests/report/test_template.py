@@ -31,3 +31,11 @@ def test_a_legend_has_the_looks_of_curves_in_their_order():
 
 def test_a_legend_is_dashed_as_it_is_told():
     assert [key.dashes for key in legend(["a", "b"], [(), (5, 2), (1, 1)])] == ["", "5 2"]
+
+
+def test_a_template_of_another_folder_builds_on_those_here(tmp_path):
+    text = '{% extends "shell.html" %}{% block body %}<p>{{ said }}</p>{% endblock %}'
+    (tmp_path / "own.html").write_text(text)
+    html = fill("own.html", "t", folder=tmp_path, said="<b>")
+    assert "<title>t · labelnoise</title>" in html
+    assert "<p>&lt;b&gt;</p>" in html

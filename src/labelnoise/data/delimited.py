@@ -23,7 +23,7 @@ def read_csv(path: Path, names: Collection[str] = (), texts: Collection[str] = (
     pandas: Any = import_module("pandas")
     try:
         _check_nul(path)
-        delimiter = _delimiter(path)
+        delimiter = find_delimiter(path)
         header = _header(path, delimiter)
         columns = {field: " ".join(field.splitlines()).strip() for field in header}
         keep = {field: str for field, column in columns.items() if column in (*names, *texts)}
@@ -49,6 +49,13 @@ def read_csv(path: Path, names: Collection[str] = (), texts: Collection[str] = (
     return frame, Origin(str(path), partial(_line, path, delimiter))
 
 
+def find_delimiter(path: Path) -> str:
+    """The sign that cuts the header of a file into the most fields."""
+    with path.open(encoding=ENCODING, newline="") as file:
+        line = next((line for line in file if line.strip()), "")[: csv.field_size_limit()]
+    return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([line], delimiter=delimiter), "")))
+
+
 def _check_nul(path: Path) -> None:
     line = 1
     with path.open("rb") as file:
@@ -57,12 +64,6 @@ def _check_nul(path: Path) -> None:
                 line += chunk.count(b"\n", 0, at)
                 raise InputError(f"{path}, line {line}: a NUL byte, so no UTF-8 text; save the file as UTF-8")
             line += chunk.count(b"\n")
-
-
-def _delimiter(path: Path) -> str:
-    with path.open(encoding=ENCODING, newline="") as file:
-        line = next((line for line in file if line.strip()), "")[: csv.field_size_limit()]
-    return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([line], delimiter=delimiter), "")))
 
 
 def _header(path: Path, delimiter: str) -> list[str]:

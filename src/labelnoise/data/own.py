@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from labelnoise.config import Data
@@ -15,7 +16,7 @@ from labelnoise.data.rows import Inputs, Rows, to_dataset
 from labelnoise.data.standard import cache
 from labelnoise.errors import InputError
 
-__all__ = ["Inputs", "is_own", "read", "read_inputs"]
+__all__ = ["Inputs", "is_own", "read", "read_inputs", "read_whole"]
 
 DEFAULTS = Data()
 SUFFIXES = (*table.SUFFIXES, *arrays.SUFFIXES)
@@ -46,6 +47,24 @@ def read(source: Any, settings: Data = DEFAULTS, *, y: Any = None, y_true: Any =
         _check_settings(str(source), settings)
         return saved.load(Path(source))[0]
     return to_dataset(_rows(source, settings, y, y_true))
+
+
+def read_whole(source: Any, settings: Data = DEFAULTS, *, y: Any = None) -> tuple[Dataset, Tensor]:
+    """One's own data with the rows that have no label, and the given labels in which theirs is -1.
+
+    In the data set itself the first class stands for a label that is missing.
+    """
+    if isinstance(source, str | Path) and saved.is_saved(Path(source)):
+        dataset = read(source, settings, y=y)
+        return dataset, dataset.y_given
+    rows = _rows(source, settings, y, None)
+    dataset, (x, ids, notes) = to_dataset(rows), rows.inputs
+    if len(dataset) == len(x):
+        return dataset, dataset.y_given
+    known = dict(zip(dataset.ids, dataset.y_given.tolist(), strict=True))
+    given = torch.tensor([known.get(each, -1) for each in ids])
+    whole = Dataset(rows.name, x, given.clamp_min(0), None, dataset.classes, ids, None, notes, rows.encoding)
+    return whole, given
 
 
 def read_inputs(source: Any, encoding: Mapping[str, Any], settings: Data = DEFAULTS) -> Inputs:

@@ -1,7 +1,7 @@
 """Rows as a reader found them, with labels still by name, and the data set that they make."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,8 +127,11 @@ def _check_names(rows: Rows, classes: tuple[str, ...]) -> None:
 def _classes(given: Factor, true: Factor | None, in_order: bool) -> tuple[str, ...]:
     names = dict.fromkeys(given.names + (() if true is None else true.names))
     names.pop("", None)
-    if in_order:
-        return tuple(names)
+    return tuple(names) if in_order else ordered(names)
+
+
+def ordered(names: Collection[str]) -> tuple[str, ...]:
+    """Classes in numeric order if all are numbers, and else alphabetical."""
     values = {name: _value(name) for name in names}
     if any(map(math.isnan, values.values())):
         return tuple(sorted(names))

@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from labelnoise.report.canvas import colour, dashes
 
+HERE = Path(__file__).parent
 UNREADABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # a name may hold what HTML must not
 
 
@@ -42,11 +43,14 @@ def legend(labels: Sequence[str], dashed: Sequence[tuple[float, ...]] = ()) -> l
     return [Key(label, colour(n), " ".join(map(str, each[n]))) for n, label in enumerate(labels)]
 
 
-def fill(name: str, title: str, **values: Any) -> str:
-    """The whole page of a template; whatever the values hold, it is readable text and no markup."""
+def fill(name: str, title: str, *, folder: Path = HERE, **values: Any) -> str:
+    """The whole page of a template; whatever the values hold, it is readable text and no markup.
+
+    A template of another folder may build on those that lie here.
+    """
     environment = Environment(
         autoescape=True,
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader([folder, HERE]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -28,7 +28,7 @@ from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.methods import build
 from labelnoise.results.facts import NUMBER, fits, run_again
-from labelnoise.types import DataSpec
+from labelnoise.types import DataSpec, NetFactory
 
 FORMAT = 1
 DAMAGED = "it is damaged, or of another version"
@@ -63,12 +63,19 @@ class Member(NamedTuple):
     score: float  # on noisy validation
 
 
-def save_model(path: Path, executor: Executor, members: Mapping[int, Member], facts: Mapping[str, Any]) -> None:
-    """Write what predictions need of some runs; `facts` has shape, classes, samples and encoding of the data."""
+def model_of(
+    executor: Executor, members: Mapping[int, Member], facts: Mapping[str, Any]
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What predictions need of some runs, weights and facts; the latter has shape, classes, samples and encoding."""
     state, needed = executor.state(), used(executor.lanes[0])
-    kept = {name: state[name][list(members)] for name in sorted(needed)}
+    kept = {name: state[name][list(members)].detach().cpu() for name in sorted(needed)}
     told = [{"config": each.config.to_dict(), "score": each.score} for each in members.values()]
-    checkpoint.save(path, kept, {"format": FORMAT, "members": told, **facts})
+    return kept, {"format": FORMAT, "members": told, **facts}
+
+
+def save_model(path: Path, executor: Executor, members: Mapping[int, Member], facts: Mapping[str, Any]) -> None:
+    """Write what predictions need of some runs."""
+    checkpoint.save(path, *model_of(executor, members, facts))
 
 
 def join_models(paths: Sequence[Path], method: Mapping[str, Any], path: Path) -> bool:
@@ -90,15 +97,23 @@ def join_models(paths: Sequence[Path], method: Mapping[str, Any], path: Path) ->
 class Model:
     """A trained model that predicts classes by name: the mean probabilities of its members, a run for each seed."""
 
-    def __init__(self, weights: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-        self.facts = facts
+    def __init__(
+        self,
+        weights: Mapping[str, Tensor],
+        facts: Mapping[str, Any],
+        *,
+        net: NetFactory | None = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        self.weights, self.facts = weights, facts
+        self._net, self._dtype = net, dtype  # without a net: the registered one that the config names
         self.members = [Member(configured(RunConfig, each["config"]), each["score"]) for each in facts["members"]]
         self.config = self.members[0].config
         self.classes = tuple(facts["classes"])
         if any(len(value) != len(self.members) or not value.isfinite().all() for value in weights.values()):
             raise InputError("the model has weights that are no numbers, or not those of its runs; it is damaged")
         self._lanes = [
-            self._lane(member.config, {name: value[place, None] for name, value in weights.items()})
+            self._lane(member.config, {name: self._number(value[place, None]) for name, value in weights.items()})
             for place, member in enumerate(self.members)
         ]
 
@@ -138,13 +153,16 @@ class Model:
         return torch.stack([lane.log_probs(x).exp() for lane in self._lanes]).mean(0)
 
     def _served(self, rows: Tensor) -> Tensor:
-        return augment.normalise(augment.to_float(rows), self.config.train.augment)
+        return augment.normalise(self._number(augment.to_float(rows)), self.config.train.augment)
+
+    def _number(self, tensor: Tensor) -> Tensor:
+        return tensor.to(self._dtype) if tensor.is_floating_point() else tensor
 
     def _lane(self, config: RunConfig, weights: Mapping[str, Tensor]) -> Alone:
         method, shape = build(config.method.name, config.method.settings), tuple(self.facts["shape"])
-        net = partial(nets.build, config.net.name, shape, settings=config.net.settings)
+        net = self._net or partial(nets.build, config.net.name, shape, settings=config.net.settings)
         spec = DataSpec(shape, len(self.classes), self.facts["samples"], net)
-        lane = Alone([method], spec, [config.seed], torch.zeros(()))
+        lane = Alone([method], spec, [config.seed], torch.zeros((), dtype=self._dtype))
         lane.enter(len(method.stages()) - 1, Optimiser())
         fresh = lane.state()
         if wrong := [name for name in weights if name in fresh and weights[name].shape != fresh[name].shape]:

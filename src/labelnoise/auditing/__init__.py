@@ -1,0 +1,1 @@
+"""Which labels are wrong, how many, and how sure that is."""

@@ -1,0 +1,120 @@
+"""From evidence to an audit: scores, noise rate and channel, planted flips, one probability per row."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from labelnoise.auditing.checked import check_evidence, checked_ids
+from labelnoise.auditing.evidence import Evidence
+from labelnoise.auditing.features import Judged
+from labelnoise.auditing.per_class import class_table
+from labelnoise.auditing.rate import estimate_rate
+from labelnoise.auditing.reasons import reasons
+from labelnoise.auditing.result import Audit
+from labelnoise.auditing.scores import score
+from labelnoise.auditing.suspicion import Case, Suspicion, others, suspect
+from labelnoise.rng import Rng
+
+MOST_ROWS = 20_000  # channel, rate and weights are learnt from no more
+FEW_ROWS = 100  # fewer say little
+
+
+def examine(evidence: Evidence, *, ids: Sequence[object] | NDArray[Any] | None = None, seed: int = 0) -> Audit:
+    """Audit labels by what models that did not learn from a row say about it."""
+    check_evidence(evidence)
+    index = checked_ids(ids, len(evidence.given))
+    sources = (evidence.probs, *evidence.others)
+    scores = score(sources, evidence.given)
+    rows = np.flatnonzero(evidence.given >= 0)
+    some = _some(rows, seed)
+    labels = evidence.given[some]
+    shortlist = scores.shortlist.at(some).holding(labels, scores.own[some])
+    rate = estimate_rate(sources, some, shortlist, labels, among=len(rows), seed=seed)
+    case = Case(evidence, scores, rate, rows, some)
+    return _audit(case, suspect(case, seed), index)
+
+
+def _some(rows: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    if len(rows) <= MOST_ROWS:
+        return rows
+    return np.sort(rows[Rng(seed, "audit-rows").permutation(len(rows))[:MOST_ROWS].numpy()])
+
+
+def _audit(case: Case, suspicion: Suspicion, index: pd.Index) -> Audit:
+    classes, rate, given = case.evidence.classes, case.rate, case.evidence.given[case.rows]
+    count = np.bincount(given, minlength=len(classes))
+    posterior = others(case.judged)
+    share = posterior / np.maximum(posterior.sum(1, keepdims=True), np.float32(1e-30))
+    flips = _pairs(case.judged, share * suspicion.probability[:, None], len(classes))
+    return Audit(
+        issues=_issues(case, suspicion.probability, share, index),
+        noise_rate=rate.rate,
+        noise_rate_interval=rate.interval,
+        transition=_matrix(rate.channel.T, classes),
+        transition_interval=(_matrix(rate.T_low, classes), _matrix(rate.T_high, classes)),
+        per_class=class_table(classes, count, flips),
+        precision=suspicion.precision,
+        planted=suspicion.planted,
+        notes=_notes(case.evidence, count),
+    )
+
+
+def _issues(case: Case, suspicion: NDArray[np.float64], share: NDArray[np.float32], index: pd.Index) -> pd.DataFrame:
+    """A line per row; `share` says how likely each class on the shortlist is if the label is wrong."""
+    given, rows = case.evidence.given, case.rows
+    probability, meant = np.full(len(given), np.nan), case.scores.shortlist.classes[:, 0].astype(np.int64)
+    probability[rows] = suspicion
+    meant[rows] = case.judged.shortlist.classes[np.arange(len(rows)), share.argmax(1)]
+    changed = given < 0
+    changed[rows] = suspicion * share.max(1) > 1 - suspicion
+    names = np.array([*case.evidence.classes, None], dtype=object)  # the last for rows without a label
+    columns = {
+        "given": names[given],
+        "suggested": names[np.where(changed, meant, given)],
+        "wrong_probability": probability,
+        "reason": reasons(case.evidence, case.scores, case.rate.channel, probability, meant),
+        **case.scores.columns(given),
+        **_further(case.evidence),
+    }
+    return pd.DataFrame(columns, index=index)
+
+
+def _pairs(judged: Judged, weights: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
+    """Expected wrong rows, (K true, K given)."""
+    pairs = judged.shortlist.classes.astype(np.int64) * classes + judged.labels[:, None]
+    counts = np.bincount(pairs.ravel(), weights.ravel(), classes**2).astype(np.float64)
+    return counts.reshape(classes, classes)
+
+
+def _further(evidence: Evidence) -> Mapping[str, NDArray[Any]]:
+    """Scores that come from more than probabilities."""
+    found: dict[str, NDArray[Any]] = {}
+    without = evidence.given < 0
+    if evidence.margins is not None:
+        found["training_margin"] = evidence.margins
+    if evidence.others:
+        agreeing = [np.argmax(each, 1) == evidence.given for each in (evidence.probs, *evidence.others)]
+        found["agreement"] = np.where(without, np.nan, np.mean(agreeing, 0))
+    if evidence.neighbours is not None:
+        own = evidence.neighbours[np.arange(len(without)), evidence.given]
+        found["neighbours"] = np.where(without, np.nan, own)
+    return found
+
+
+def _matrix(values: NDArray[np.float64], classes: tuple[str, ...]) -> pd.DataFrame:
+    return pd.DataFrame(values, index=pd.Index(classes, name="true"), columns=pd.Index(classes, name="given"))
+
+
+def _notes(evidence: Evidence, rows: NDArray[np.int64]) -> tuple[str, ...]:
+    found = []
+    if rows.sum() < FEW_ROWS:
+        found.append(f"{rows.sum()} labelled rows are few: take every number with care")
+    if len(missing := np.flatnonzero(rows == 0)):
+        named = ", ".join(evidence.classes[each] for each in missing[:5])
+        found.append(f"no row is given {named}{' and others' if len(missing) > 5 else ''}")
+    if unlabelled := int((evidence.given < 0).sum()):
+        found.append(f"{unlabelled} rows have no label; a label is suggested, and they count nowhere else")
+    return tuple(found)

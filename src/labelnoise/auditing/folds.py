@@ -1,0 +1,57 @@
+"""Evidence by training: a network for each fold says what it makes of rows that it has not learnt from."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from labelnoise.auditing.evidence import Evidence
+from labelnoise.comparing import augmentation
+from labelnoise.config import Augment
+from labelnoise.configure import build
+from labelnoise.crossfit.cut import cut, possible_folds
+from labelnoise.crossfit.train import Plan, crossfit, suited
+from labelnoise.data.dataset import Dataset
+from labelnoise.methods.notation import from_text
+from labelnoise.sweep.run import Display, find_device
+
+
+def fold_evidence(
+    dataset: Dataset,
+    *,
+    given: NDArray[np.int64] | None = None,
+    method: str = "gce",
+    others: Sequence[str] = (),
+    folds: int = 5,
+    epochs: int | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    display: Display | None = None,
+) -> Evidence:
+    """Out-of-fold probabilities, all folds trained as one job, and the mean margin of each label while it is learnt.
+
+    `given` holds -1 for rows whose label is missing: nothing is learnt from them, and all networks judge them. `others`
+    are further methods, each trained likewise, whose probabilities stand beside those of the first.
+    """
+    display = display or Display()
+    labels = dataset.y_given if given is None else torch.from_numpy(np.asarray(given, np.int64))
+    count, notes = possible_folds(folds, int((labels >= 0).sum()))
+    for note in notes:
+        display.say(note)
+    splits = cut(labels, count, seed)
+    net, train = suited(dataset, len(splits[0].train), epochs=epochs)
+    train = replace(train, augment=build(Augment, augmentation(dataset)))
+    plan = Plan(replace(dataset, y_true=None), splits, net, {}, train, seed, find_device(device))
+    methods = [from_text(each) for each in (method, *others)]
+    display.expect(len(methods))
+    first = crossfit(methods[0], plan, display)
+    rest = [crossfit(each, plan, display, margins=False) for each in methods[1:]]
+    return Evidence(
+        labels.numpy(),
+        first.probs.numpy(),
+        dataset.classes,
+        margins=None if first.margins is None else first.margins.nan_to_num(0.0).numpy(),  # 0 without a label
+        others=tuple(each.probs.numpy() for each in rest),
+    )

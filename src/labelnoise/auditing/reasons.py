@@ -1,0 +1,50 @@
+"""Why a row is suspicious, as a person would say it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelnoise.auditing.evidence import Evidence
+from labelnoise.auditing.posterior import Channel
+from labelnoise.auditing.scores import Scores
+
+WORTH = 0.1  # rows that are less likely wrong need no reason
+OFTEN = 2.0  # times as many errors between two classes as even ones would be
+NOTHING = "nothing speaks against it"
+UNLABELLED = "it has no label"
+
+
+def reasons(
+    evidence: Evidence, scores: Scores, channel: Channel, probability: NDArray[np.float64], meant: NDArray[np.int64]
+) -> NDArray[np.object_]:
+    """A sentence for every row; `meant` is the likeliest class other than the given one."""
+    said = np.full(len(probability), NOTHING, dtype=object)
+    said[evidence.given < 0] = UNLABELLED
+    often = _often(channel.T)
+    for row in np.flatnonzero(probability >= WORTH).tolist():
+        given, other = int(evidence.given[row]), int(meant[row])
+        parts = [_model(evidence, scores, row, given)]
+        if often[other, given]:
+            parts.append(f"{evidence.classes[other]} is often labelled {evidence.classes[given]}")
+        if evidence.neighbours is not None and evidence.neighbours[row, given] < evidence.neighbours[row, other]:
+            parts.append(f"{evidence.neighbours[row, other]:.0%} of its neighbours are {evidence.classes[other]}")
+        if evidence.margins is not None and evidence.margins[row] < 0:
+            parts.append("in training the label was against what the model learnt")
+        if scores.confident[row] not in (-1, given):
+            parts.append(f"the model is confident of {evidence.classes[scores.confident[row]]}")
+        said[row] = "; ".join(parts)
+    return said
+
+
+def _model(evidence: Evidence, scores: Scores, row: int, given: int) -> str:
+    best, second = scores.shortlist.classes[row, :2]
+    other, place = (second, 1) if best == given else (best, 0)
+    value = scores.shortlist.probs[row, place]
+    names = evidence.classes
+    return f"the model gives {names[given]} {scores.own[row]:.0%}, {names[other]} {value:.0%}"
+
+
+def _often(T: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Pairs (true, given) that are mixed up clearly more often than even errors would be."""
+    rate = 1 - T.diagonal()
+    often: NDArray[np.bool_] = T * (len(T) - 1) > OFTEN * rate[:, None]
+    return often

@@ -1,0 +1,34 @@
+"""What an audit says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Which labels are wrong, how many, and how sure that is."""
+
+    issues: (
+        pd.DataFrame
+    )  # a row per input row, in input order, by id: given, suggested, wrong_probability, reason, scores
+    noise_rate: float  # expected share of wrong labels among rows that have one
+    noise_rate_interval: tuple[float, float]  # 95 %, the model's own error included
+    transition: pd.DataFrame  # P(given | true), a row per true class
+    transition_interval: tuple[pd.DataFrame, pd.DataFrame]  # 95 %, low and high
+    per_class: pd.DataFrame  # rows, wrong, rate, meant, meant_share, missing, by class
+    precision: pd.DataFrame  # expected, recovered, planted, by k
+    planted: Mapping[str, float]  # how planted flips fared: flips, found, named, mean_probability
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        low, high = self.noise_rate_interval
+        labelled = int(self.issues["wrong_probability"].notna().sum())
+        lines = [
+            f"{self.noise_rate:.1%} of {labelled:,} labels are wrong ({low:.1%} to {high:.1%}), "
+            f"about {self.noise_rate * labelled:,.0f} rows",
+            *(f"first {k:,}: {line.expected:.0%} wrong" for k, line in self.precision.head(4).iterrows()),
+            *self.notes,
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,112 @@
+"""The audit as people ask for it: data and labels in, a judgement of every row out."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelnoise.auditing.evidence import Evidence
+from labelnoise.auditing.folds import fold_evidence
+from labelnoise.auditing.given import Given, given_beside, given_of, identified
+from labelnoise.auditing.linear import linear_probs
+from labelnoise.auditing.neighbours import checked_embeddings, neighbour_shares
+from labelnoise.config import Data
+from labelnoise.crossfit.cut import possible_folds
+from labelnoise.data.arrays import array
+from labelnoise.data.own import DEFAULTS
+from labelnoise.errors import InputError
+from labelnoise.sweep.run import Display
+
+if TYPE_CHECKING:
+    from labelnoise.auditing.result import Audit
+
+
+def audit(
+    X: Any,
+    y: Any = None,
+    *,
+    ids: Sequence[Hashable] | None = None,
+    probs: Any = None,
+    embeddings: Any = None,
+    classes: Sequence[Any] | None = None,
+    method: str = "gce",
+    others: Sequence[str] = (),
+    folds: int = 5,
+    epochs: int | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    settings: Data = DEFAULTS,
+    display: Display | None = None,
+) -> "Audit":
+    """Which labels are wrong, how many, and how sure that is.
+
+    `X` is a path or name, a DataFrame, or an array with labels y: names, numbers or booleans, None or NaN where a row
+    has none. Networks are trained on folds by `method`, such as `"gce(q=0.5)"`, and by `others` whose agreement counts
+    too. Nothing is trained where you give `probs` (n, K), out of sample, with columns in the order of `classes`, or
+    `embeddings` (n, D), on which a logistic regression is. Then X may be None. Embeddings beside other evidence tell
+    what the nearest rows are labelled. `settings` says which columns of a table mean what, as `Data(label_column="y")`.
+    """
+    told = None if probs is None else checked_probs(probs)
+    if y is not None and (X is None or told is not None or embeddings is not None):
+        given = given_beside(y, classes, None if told is None else told.shape[1])
+    else:
+        given = given_of(X, y, settings, classes, seed)
+    given = identified(given, ids)
+    if told is not None:
+        evidence = Evidence(given.labels, _fitting(told, given), given.classes)
+    elif embeddings is not None:
+        evidence = _linear(given, embeddings, folds, seed)
+    elif given.dataset is None:
+        raise InputError("y alone says nothing; give X as well, or probs or embeddings")
+    else:
+        evidence = fold_evidence(
+            given.dataset,
+            given=given.labels,
+            method=method,
+            others=others,
+            folds=folds,
+            epochs=epochs,
+            seed=seed,
+            device=device,
+            display=display,
+        )
+    if embeddings is not None:
+        vectors = checked_embeddings(embeddings, len(given.labels))
+        evidence = replace(evidence, neighbours=neighbour_shares(vectors, given.labels, len(given.classes)))
+    notes = () if told is not None else possible_folds(folds, int((given.labels >= 0).sum()))[1]
+    return judged(evidence, given.ids, seed=seed, notes=(*given.notes, *notes))
+
+
+def judged(evidence: Evidence, ids: Sequence[Hashable], *, seed: int, notes: Sequence[str] = ()) -> "Audit":
+    """The audit of some evidence, with notes on how that came about."""
+    from labelnoise.auditing.examine import examine
+
+    found = examine(evidence, ids=ids, seed=seed)
+    return replace(found, notes=(*notes, *found.notes))
+
+
+def checked_probs(probs: Any) -> NDArray[np.float32]:
+    """Probabilities of one's own as a matrix of float32; one that is such already is not copied."""
+    matrix = array(probs)
+    if matrix.ndim != 2 or matrix.shape[1] < 2 or matrix.dtype.kind not in "biuf":
+        raise InputError(f"probs must be numbers of shape (rows, classes), not {matrix.dtype} of {matrix.shape}")
+    return matrix if matrix.dtype == np.float32 else matrix.astype(np.float32)
+
+
+def _fitting(probs: NDArray[np.float32], given: Given) -> NDArray[np.float32]:
+    if len(probs) != len(given.labels):
+        raise InputError(f"probs has {len(probs)} rows but there are {len(given.labels)} labels; give one for each row")
+    if probs.shape[1] != len(given.classes):
+        raise InputError(
+            f"probs has {probs.shape[1]} columns but the data have {len(given.classes)} classes; "
+            "name the class of each column with classes"
+        )
+    return probs
+
+
+def _linear(given: Given, embeddings: Any, folds: int, seed: int) -> Evidence:
+    vectors = checked_embeddings(embeddings, len(given.labels))
+    probs = linear_probs(vectors, given.labels, len(given.classes), folds=folds, seed=seed)
+    return Evidence(given.labels, probs, given.classes)

@@ -1,0 +1,124 @@
+"""The command `labelnoise audit`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelnoise.cli_data import dataset_of, own_data
+from labelnoise.errors import InputError
+
+if TYPE_CHECKING:
+    from labelnoise.reviewing.source import Source
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command(short_help="Find wrong labels: how many, which rows, a page to review them, cleaned data.")
+@click.argument("data", metavar="DATA")
+@own_data
+@click.option("--probs", type=FILE, help="An .npy file of your own out-of-sample probabilities; nothing is trained.")
+@click.option("--embeddings", type=FILE, help="An .npy file of a vector for each row, such as of a large model.")
+@click.option("--method", default="gce", help="By which networks are trained (`labelnoise list methods`).")
+@click.option("--folds", default=5, type=click.IntRange(min=2), help="Each row is judged by those that leave it out.")
+@click.option("--epochs", metavar="N", type=click.IntRange(min=1), help="Epochs; by default by the data's size.")
+@click.option("--seed", default=0, help="Another one cuts other folds.")
+@click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
+@click.option(
+    "--apply",
+    "applied",
+    type=FILE,
+    multiple=True,
+    help="Audit nothing, but make cleaned data of these decisions: corrections.csv of the page, an edited review.csv.",
+)
+@click.option(
+    "--mode",
+    default="drop",
+    type=click.Choice(["drop", "relabel", "weight"]),
+    help="What the cleaned data do with wrong labels.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the audit, audit by default; or cleaned file.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option("--quiet", is_flag=True, help="Print nothing but the names of files.")
+def audit(
+    *,
+    data: str,
+    applied: tuple[Path, ...],
+    mode: str,
+    out: Path | None,
+    force: bool,
+    quiet: bool,
+    probs: Path | None,
+    embeddings: Path | None,
+    method: str,
+    folds: int,
+    epochs: int | None,
+    seed: int,
+    device: str,
+    **options: Any,
+) -> None:
+    """Find wrong labels in DATA, a name or path as for `labelnoise train`.
+
+    Writes a folder: audit.html to look at suspicious rows and decide, review.csv for a spreadsheet, issues.csv with all
+    rows, and cleaned data as the audit alone would have them. Decisions become cleaned data by --apply.
+    """
+    from labelnoise.reviewing.source import Source
+
+    source = Source.named(data, options, dataset_of(data, options))
+    if applied:
+        _apply(source, applied, mode, out, force=force)
+        return
+    from rich.console import Console
+
+    from labelnoise.auditing.run import audit as run
+    from labelnoise.report.terminal import Terminal
+    from labelnoise.reviewing.summary import lines
+    from labelnoise.reviewing.written import check_folder, write_audit
+
+    folder = out or Path("audit")
+    check_folder(source, mode, folder, force=force)
+    with Terminal(Console(), quiet=quiet) as display:
+        found = run(
+            data,
+            probs=_matrix(probs, "--probs"),
+            embeddings=_matrix(embeddings, "--embeddings"),
+            method=method,
+            folds=folds,
+            epochs=epochs,
+            seed=seed,
+            device=device,
+            settings=source.settings,
+            display=display,
+        )
+    paths = write_audit(found, source, mode, folder, force=force)
+    if not quiet:
+        click.echo("\n".join([*lines(found), ""]))
+    for what, path in paths.items():
+        click.echo(str(path) if quiet else f"{what + ':':<10} {path}")
+
+
+def _apply(source: "Source", applied: tuple[Path, ...], mode: str, out: Path | None, *, force: bool) -> None:
+    from labelnoise.reviewing.cleaned import check_place, default_name, write_cleaned
+    from labelnoise.reviewing.corrections import read_decisions
+    from labelnoise.reviewing.outcome import changes, outcome
+
+    path = out or Path(default_name(source, mode))
+    check_place(source, path, force=force)
+    done = outcome(source.dataset, read_decisions(applied, source.dataset), mode)
+    write_cleaned(source, done, path, force=force)
+    click.echo(changes(source.dataset, done, mode))
+    click.echo(str(path))
+
+
+def _matrix(path: Path | None, option: str) -> Any:
+    import numpy as np
+
+    if path is None:
+        return None
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError):
+        raise InputError(f"{path} ({option}) is damaged or no .npy file; save it with numpy.save") from None
+    if not isinstance(found, np.ndarray) or found.ndim != 2:
+        raise InputError(f"{path} ({option}) does not hold one array of two axes; save a row for each row of the data")
+    return found

@@ -1,0 +1,1 @@
+"""A scikit-learn classifier for labels that are partly wrong."""

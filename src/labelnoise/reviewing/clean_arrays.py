@@ -1,0 +1,71 @@
+"""Cleaned arrays: every array of the file with the rows that stay, labels in their own type."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelnoise.data.factor import Origin
+from labelnoise.errors import InputError
+from labelnoise.files import write
+from labelnoise.reviewing.clean_table import labelled, relabelled
+from labelnoise.reviewing.outcome import WEIGHT, Outcome
+from labelnoise.reviewing.source import Source
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def write_npz(path: Path, source: Source, done: Outcome, out: Path) -> None:
+    """Write an .npz file anew, as its rows become; other arrays stay."""
+    with np.load(path, allow_pickle=False) as file:
+        held = {name: file[name] for name in file.files}
+    if done.weights is not None and (taken := [name for name in held if name.startswith(WEIGHT)]):
+        raise InputError(f"{path} has an array {taken[0]!r} already; rename it first")
+    parts = ("_train", "_test") if "x_train" in held and "x_test" in held else ("",)
+    y = np.concatenate([held[f"y{part}"].reshape(-1) for part in parts])
+    rows = labelled(y, source.dataset, Origin(str(path)), "y")
+    classes = held.get("classes")
+    new = _relabelled(y, rows, source, done, classes)
+    kept, weights = np.ones(len(y), bool), np.full(len(y), np.nan)
+    kept[rows] = done.kept
+    start, made = 0, dict(held)
+    for part in parts:
+        size = len(held[f"y{part}"])
+        here = slice(start, start + size)
+        made |= {name: held[name][kept[here]] for name in held if _is_by_row(name, held[name], part, size)}
+        made[f"y{part}"] = new[here].reshape(held[f"y{part}"].shape)[kept[here]]
+        if done.weights is not None:
+            weights[rows] = done.weights
+            made[f"{WEIGHT}{part}"] = weights[here]
+        start += size
+    _save(out, made)
+
+
+def write_with_labels(path: Path, source: Source, done: Outcome, out: Path) -> None:
+    """Write an .npy file of inputs and its labels as one .npz file."""
+    x = np.load(path, allow_pickle=False)
+    rows = np.array([int(name) for name in source.dataset.ids])
+    names = np.array(source.dataset.classes)[done.labels][done.kept]
+    made = {"x": x[rows[done.kept]], "y": names, "ids": np.array(source.dataset.ids)[done.kept]}
+    _save(out, made | ({} if done.weights is None else {WEIGHT: done.weights}))
+
+
+def _relabelled(
+    y: NDArray[Any], rows: NDArray[np.int64], source: Source, done: Outcome, classes: NDArray[Any] | None
+) -> NDArray[Any]:
+    if classes is None or y.dtype.kind not in "iu":
+        result: NDArray[Any] = relabelled(y, rows, source.dataset, done)
+        return result
+    numbers = {str(name): number for number, name in enumerate(classes)}
+    new = y.copy()
+    new[rows] = [numbers[source.dataset.classes[label]] for label in done.labels]
+    return new
+
+
+def _is_by_row(name: str, values: NDArray[Any], part: str, size: int) -> bool:
+    return name != "classes" and name.endswith(part) and values.ndim > 0 and len(values) == size
+
+
+def _save(out: Path, arrays: Arrays) -> None:
+    write(out, lambda file: np.savez(file, allow_pickle=False, **arrays))

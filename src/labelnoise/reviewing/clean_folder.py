@@ -1,0 +1,89 @@
+"""A cleaned folder of images: a folder per class as before, made of hard links where that is possible, else of copies.
+
+A link takes no room; as both names stand for one file, an image that is painted over changes in both.
+"""
+
+import json
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+from labelnoise.data.dataset import Dataset
+from labelnoise.errors import InputError
+from labelnoise.files import explained, write
+from labelnoise.reviewing.outcome import WEIGHT, Outcome
+from labelnoise.reviewing.source import inside
+from labelnoise.reviewing.spreadsheet import write_data
+
+MARK = ".labelnoise.json"  # a folder that has it was written here and may be replaced
+
+
+def write_folder(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None:
+    """Write the images that stay, each in the folder of its class; the folder appears whole or not at all."""
+    _check(root, out)
+    draft = out.parent / f".{secrets.token_hex(8)}.draft"
+    with explained(out):
+        draft.mkdir()
+        try:
+            for name, target in targets(dataset, done).items():
+                place = draft / target
+                place.parent.mkdir(parents=True, exist_ok=True)
+                _bring(inside(root, name), place)
+            write(draft / MARK, json.dumps({"cleaned": dataset.fingerprint}))
+            if out.exists():
+                old = draft.with_suffix(".old.draft")
+                out.rename(old)
+                draft.rename(out)
+                shutil.rmtree(old)
+            else:
+                draft.rename(out)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_listing(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None:
+    """Write a table of the images that stay: path, label and, where asked for, weight."""
+    cells: list[list[str | float]] = []
+    for row in done.kept.nonzero()[0].tolist():
+        cells.append([str(inside(root, dataset.ids[row])), dataset.classes[done.labels[row]]])
+        if done.weights is not None:
+            cells[-1].append(float(f"{done.weights[row]:.6g}"))
+    write_data(out, ["path", "label", WEIGHT][: 2 + (done.weights is not None)], cells)
+
+
+def targets(dataset: Dataset, done: Outcome) -> dict[str, str]:
+    """Where each image that stays goes, by its id; one that meets a namesake has its old class before its name."""
+    found: dict[str, str] = {}
+    moved = []
+    for row in done.kept.nonzero()[0].tolist():
+        name = dataset.ids[row]
+        if done.labels[row] == dataset.y_given[row]:
+            found[name] = name
+        else:
+            moved.append((name, dataset.classes[done.labels[row]]))
+    taken = set(found)
+    for name, label in moved:
+        old, _, rest = name.partition("/")
+        folder, _, file = rest.rpartition("/")
+        place = "/".join(filter(None, [label, folder]))
+        choices = [file, f"{old}-{file}", *(f"{old}-{number}-{file}" for number in range(2, len(dataset)))]
+        target = next(each for choice in choices if (each := f"{place}/{choice}") not in taken)
+        found[name] = target
+        taken.add(target)
+    return found
+
+
+def _check(root: Path, out: Path) -> None:
+    here, there = (Path(os.path.realpath(each)) for each in (root, out))
+    if here.is_relative_to(there) or there.is_relative_to(here):
+        raise InputError(f"{out} and the data in {root} lie in one another; choose another --out")
+    if out.exists() and not (out / MARK).is_file():
+        raise InputError(f"{out} exists and was not written here, so that it is not replaced; choose another --out")
+
+
+def _bring(file: Path, place: Path) -> None:
+    try:
+        os.link(file, place)
+    except OSError:  # another disk, or a system without links
+        shutil.copy2(file, place)

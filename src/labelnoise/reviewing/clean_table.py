@@ -1,0 +1,104 @@
+"""A cleaned table: of a delimited file every cell, quote and line end stays but those of labels that change."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelnoise.data.dataset import Dataset
+from labelnoise.data.delimited import UNNAMED
+from labelnoise.data.factor import Origin, factor
+from labelnoise.data.table import LABEL, read_table
+from labelnoise.errors import InputError
+from labelnoise.files import write
+from labelnoise.reviewing.outcome import WEIGHT, Outcome
+from labelnoise.reviewing.source import Source
+from labelnoise.reviewing.verbatim import Verbatim, is_blank, value
+
+
+def write_delimited(path: Path, source: Source, done: Outcome, out: Path) -> None:
+    """Write a .csv or .tsv file anew, as its rows become."""
+    lines = _lines(Verbatim.read(path), path, source, done)
+
+    def fill(file: BinaryIO) -> None:
+        for line in lines:
+            file.write(line.encode())
+
+    write(out, fill)
+
+
+def _lines(held: Verbatim, path: Path, source: Source, done: Outcome) -> Iterator[str]:
+    dataset, row, column = source.dataset, -1, -1
+    given = dataset.y_given.tolist()
+    for cells, end in held.records():
+        if is_blank(cells):
+            yield held.delimiter.join(cells) + end
+            continue
+        extra = [] if done.weights is None else [""]
+        if column < 0:
+            names = [" ".join(value(cell).splitlines()).strip() for cell in cells]
+            _check_free(path, names, done)
+            column = names.index(source.settings.label_column or LABEL)
+            yield held.mark + held.delimiter.join([*cells, *(WEIGHT for _ in extra)]) + end
+            continue
+        if _is_named(label := value(cells[column])):
+            row += 1
+            if row >= len(dataset) or dataset.classes[given[row]] != label.strip():
+                raise InputError(f"{path} has other rows than were audited; audit it again")
+            if not done.kept[row]:
+                continue
+            if done.labels[row] != given[row]:
+                cells[column] = held.written(dataset.classes[done.labels[row]], like=cells[column])
+            extra = [] if done.weights is None else [f"{done.weights[row]:.6g}"]
+        yield held.delimiter.join([*cells, *extra]) + end
+    if row + 1 != len(dataset):
+        raise InputError(f"{path} has other rows than were audited; audit it again")
+
+
+def write_parquet(path: Path, source: Source, done: Outcome, out: Path) -> None:
+    """Write a Parquet file anew, as its rows become."""
+    frame, origin = read_table(path, source.settings)
+    column = source.settings.label_column or LABEL
+    _check_free(path, list(map(str, frame.columns)), done)
+    rows = labelled(frame[column], source.dataset, origin, column)
+    frame = frame.assign(**{column: relabelled(frame[column].array, rows, source.dataset, done)})
+    if done.weights is not None:
+        weights = np.full(len(frame), np.nan)
+        weights[rows] = done.weights
+        frame = frame.assign(**{WEIGHT: weights})
+    frame = frame.drop(index=frame.index[rows[~done.kept]])
+    write(out, frame.to_parquet)
+
+
+def labelled(values: Any, dataset: Dataset, origin: Origin, column: str) -> NDArray[np.int64]:
+    """The rows of a column or array of labels that are in the data set: those that have a label."""
+    rows = np.flatnonzero(factor(values, origin, column).codes >= 0)
+    if len(rows) != len(dataset):
+        raise InputError(f"{origin.name} has other rows than were audited; audit it again")
+    return rows
+
+
+def relabelled(values: Any, rows: NDArray[np.int64], dataset: Dataset, done: Outcome) -> Any:
+    """Labels in their own type, the changed ones taken from a row that was given them."""
+    given, values = dataset.y_given.numpy(), values.copy()
+    before = values.copy()
+    for label in np.unique(done.labels[done.labels != given]):
+        same = np.flatnonzero(given == label)
+        if not len(same):
+            name = dataset.classes[label]
+            raise InputError(
+                f"no row was given label {name!r}, so that it is not known how it is written; label one so"
+            )
+        values[rows[(done.labels == label) & (given != label)]] = before[rows[same[0]]]
+    return values
+
+
+def _check_free(path: Path, names: Sequence[str], done: Outcome) -> None:
+    if done.weights is not None and WEIGHT in names:
+        raise InputError(f"{path} has a column {WEIGHT!r} already; rename it first")
+
+
+def _is_named(label: str) -> bool:
+    return label not in UNNAMED and label.strip() != ""

@@ -1,0 +1,85 @@
+"""Cleaned data, written in the form in which the data came."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from labelnoise.data import saved
+from labelnoise.data.dataset import Dataset
+from labelnoise.errors import InputError
+from labelnoise.reviewing import clean_arrays, clean_folder, clean_table
+from labelnoise.reviewing.outcome import WEIGHT, Outcome
+from labelnoise.reviewing.source import Source
+from labelnoise.reviewing.spreadsheet import write_data
+
+
+def default_name(source: Source, mode: str) -> str:
+    """What the cleaned file or folder is called unless it is told."""
+    if source.kind in ("folder", "saved") and mode == WEIGHT:
+        return "cleaned.csv"
+    endings = {"folder": "", "saved": ".npz", ".npy": ".npz"}
+    return f"cleaned{endings.get(source.kind, source.kind)}"
+
+
+def check_place(source: Source, out: Path, *, force: bool) -> None:
+    """Raise where something would be destroyed, or where the data cannot be written in this form."""
+    wanted = {default_name(source, WEIGHT), default_name(source, "")}
+    endings = {Path(name).suffix for name in wanted}
+    if out.suffix not in endings:
+        forms = " or ".join(f"in {ending}" if ending else "as a folder" for ending in sorted(endings))
+        raise InputError(f"{out} cannot hold these data, which are written {forms}; choose another --out")
+    if source.path is not None and os.path.realpath(out) == os.path.realpath(source.path):
+        raise InputError(f"{out} is the data themselves, which stay as they are; choose another --out")
+    if out.exists() and not force:
+        raise InputError(f"{out} exists; choose another --out, or --force to replace it")
+
+
+def write_cleaned(source: Source, done: Outcome, out: Path, *, force: bool = False) -> None:
+    """Write what the rows of data become."""
+    check_place(source, out, force=force)
+    path, kind = source.path, source.kind
+    if kind == "saved" and out.suffix == ".npz" and done.weights is None:
+        saved.save(_changed(source.dataset, done), out, {"cleaned": source.dataset.fingerprint}, force=force)
+    elif kind == "saved" or path is None:
+        _write_labels(source.dataset, done, out)
+    elif kind == "folder" and done.weights is not None and not out.suffix:
+        raise InputError(f"a folder of images has no place for weights; choose a name that ends in .csv, not {out}")
+    elif kind == "folder":
+        writer = clean_folder.write_listing if out.suffix else clean_folder.write_folder
+        writer(path, source.dataset, done, out)
+    elif kind == ".npz":
+        clean_arrays.write_npz(path, source, done, out)
+    elif kind == ".npy":
+        clean_arrays.write_with_labels(path, source, done, out)
+    elif kind == ".parquet":
+        clean_table.write_parquet(path, source, done, out)
+    else:
+        clean_table.write_delimited(path, source, done, out)
+
+
+def _write_labels(dataset: Dataset, done: Outcome, out: Path) -> None:
+    if out.suffix != ".csv":
+        raise InputError(f"weights of {dataset.name} are written as a table; choose a name that ends in .csv")
+    weights = np.ones(len(dataset)) if done.weights is None else done.weights
+    rows = done.kept.nonzero()[0].tolist()
+    cells = ([dataset.ids[row], dataset.classes[done.labels[row]], float(f"{weights[row]:.6g}")] for row in rows)
+    write_data(out, ["id", "label", WEIGHT], cells)
+
+
+def _changed(dataset: Dataset, done: Outcome) -> Dataset:
+    kept = torch.from_numpy(done.kept).nonzero().squeeze(1)
+    numbers = kept.tolist()
+    test = dataset.test
+    if test is not None:
+        test = torch.from_numpy(np.flatnonzero(np.isin(kept.numpy(), test.numpy())))
+    return replace(
+        dataset,
+        x=dataset.x[kept] if isinstance(dataset.x, torch.Tensor) else dataset.x,
+        y_given=torch.from_numpy(done.labels)[kept],
+        y_true=None if dataset.y_true is None else dataset.y_true[kept],
+        ids=tuple(dataset.ids[number] for number in numbers),
+        test=test,
+    )

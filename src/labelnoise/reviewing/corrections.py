@@ -1,0 +1,116 @@
+"""What people have decided about single labels, read from the files that an audit or its page wrote."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from labelnoise.auditing.result import Audit
+from labelnoise.data.dataset import Dataset
+from labelnoise.errors import InputError
+from labelnoise.registry import nearest
+from labelnoise.reviewing.spreadsheet import read_table
+
+NEEDED = ("id", "given", "audit")
+ACCEPT, REJECT, OTHER = "accept", "reject", "other"  # the suggestion; the given label is right; another class
+LIKELY = 0.5  # probability of being wrong from which an audit alone corrects a label
+
+
+class Decisions(NamedTuple):
+    """Rows of a data set by number, and what is known of their labels."""
+
+    corrected: dict[int, int]  # row -> class; that of the given label where it is right
+    wrong: dict[int, float]  # row -> probability of being wrong
+
+
+def by_audit(audit: Audit, dataset: Dataset) -> Decisions:
+    """What an audit would decide alone: labels that are more likely wrong than right become its suggestions."""
+    classes = {name: number for number, name in enumerate(dataset.classes)}
+    wrong = audit.issues["wrong_probability"].loc[list(dataset.ids)].tolist()  # of the rows that have a label
+    suggested = audit.issues["suggested"].loc[list(dataset.ids)].tolist()
+    likely = [row for row, probability in enumerate(wrong) if probability > LIKELY]
+    return Decisions({row: classes[str(suggested[row])] for row in likely}, dict(enumerate(wrong)))
+
+
+def read_decisions(paths: Sequence[Path], dataset: Dataset) -> Decisions:
+    """The decisions in several files about the same data, which may tell more of a row but not contradict."""
+    found = Decisions({}, {})
+    rows = {name: row for row, name in enumerate(dataset.ids)}
+    classes = {name: number for number, name in enumerate(dataset.classes)}
+    given = dataset.y_given.tolist()
+    for place, cells in chain.from_iterable(_checked(path, dataset) for path in paths):
+        own, name = _class(cells["given"], classes, place), cells["id"]
+        if (row := _place(name, rows)) is None:
+            raise InputError(f"{place}: there is no row with id {name!r}; {_advice(name, 'mend the line')}")
+        if own != given[row]:
+            held = dataset.classes[given[row]]
+            raise InputError(f"{place}: row {name!r} has label {held!r}, not {cells['given']!r}; mend the line")
+        label = _decided(cells, own, classes, place)
+        if label is not None and found.corrected.setdefault(row, label) != label:
+            raise InputError(f"{place}: row {name!r} is decided twice, differently; leave one of them out")
+        if text := cells.get("wrong_probability", "").strip():
+            found.wrong[row] = _probability(text, place)
+    return found
+
+
+def _checked(path: Path, dataset: Dataset) -> Iterator[tuple[str, Mapping[str, str]]]:
+    # lines about rows that have a label; an audit tells of the others too
+    for line, cells in read_table(path):
+        if lacking := next((name for name in NEEDED if name not in cells), ""):
+            raise InputError(f"{path} has no column {lacking!r}; apply a file that an audit or its page has written")
+        place = f"{path}, line {line}"
+        if (theirs := cells["audit"].strip().partition("-")[0]) != dataset.fingerprint:
+            raise InputError(
+                f"{place}: decided about other data (fingerprint {theirs or 'missing'}, here {dataset.fingerprint}); "
+                "give the data of that audit, unchanged and with the same options"
+            )
+        if cells["given"].strip():
+            yield place, cells
+        elif cells.get("decision", "").strip() or cells.get("corrected", "").strip():
+            raise InputError(f"{place}: row {cells['id']!r} has no label to correct; write it into the data themselves")
+
+
+def _decided(cells: Mapping[str, str], given: int, classes: Mapping[str, int], place: str) -> int | None:
+    # the right class, or None where nobody has decided
+    decision = cells.get("decision", "").strip().lower()
+    if decision not in ("", ACCEPT, REJECT, OTHER):
+        raise InputError(
+            f"{place}: {decision!r} is no decision; write {ACCEPT}, {REJECT} or {OTHER}, or leave it empty"
+        )
+    text = cells.get("corrected", "")
+    if not text.strip():
+        if decision == OTHER:
+            raise InputError(f"{place}: the decision is {OTHER}, but no class is corrected; name it")
+        text = {"": "", REJECT: cells["given"], ACCEPT: cells.get("suggested", "")}[decision]
+    if not decision and not text:
+        return None
+    label = _class(text, classes, place)
+    if decision and (label == given) != (decision == REJECT):
+        raise InputError(f"{place}: the decision is {decision}, but corrected is {text!r}; mend one of them")
+    return label
+
+
+def _class(text: str, classes: Mapping[str, int], place: str) -> int:
+    if (label := _place(text, classes)) is None:
+        raise InputError(f"{place}: there is no class {text!r}; {_advice(text, nearest(text, classes))}")
+    return label
+
+
+def _advice(text: str, otherwise: str) -> str:
+    broken = any("\ud800" <= letter <= "\udfff" for letter in text)  # what stands for bytes that are no text
+    return "the file is not UTF-8: save it as CSV UTF-8" if broken else otherwise
+
+
+def _place(text: str, known: Mapping[str, int]) -> int | None:
+    # a spreadsheet may add spaces
+    return known.get(text, known.get(text.strip()))
+
+
+def _probability(text: str, place: str) -> float:
+    try:
+        value = float(text.replace(",", "."))  # as some spreadsheets write it
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise InputError(f"{place}: wrong_probability {text!r} is none between 0 and 1; mend the line")
+    return value

@@ -1,0 +1,48 @@
+"""What becomes of every row when decisions are applied."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelnoise.data.dataset import Dataset
+from labelnoise.errors import InputError
+from labelnoise.reviewing.corrections import Decisions
+
+DROP, RELABEL, WEIGHT = MODES = ("drop", "relabel", "weight")  # the last is also the name of the column
+
+
+class Outcome(NamedTuple):
+    """For every row of a data set whether it stays, its label and, where asked for, what it weighs."""
+
+    kept: NDArray[np.bool_]  # (n,)
+    labels: NDArray[np.int64]  # (n,) classes
+    weights: NDArray[np.float64] | None = None  # (n,)
+
+
+def outcome(dataset: Dataset, decisions: Decisions, mode: str) -> Outcome:
+    """Labels decided to be wrong are dropped, corrected, or weigh nothing; undecided ones weigh 1 - P(wrong)."""
+    given = dataset.y_given.numpy()
+    labels, all_rows = given.copy(), np.ones(len(given), bool)
+    decided = list(decisions.corrected)
+    labels[decided] = list(decisions.corrected.values())
+    if mode == RELABEL:
+        return Outcome(all_rows, labels)
+    if mode == DROP:
+        return Outcome(labels == given, given)
+    if not decisions.wrong:
+        raise InputError("mode weight needs wrong_probability, which is in none of the files; apply issues.csv as well")
+    weights = np.ones(len(given))
+    weights[list(decisions.wrong)] = 1 - np.array(list(decisions.wrong.values()))
+    weights[decided] = labels[decided] == given[decided]
+    return Outcome(all_rows, given, weights)
+
+
+def changes(dataset: Dataset, done: Outcome, mode: str) -> str:
+    """A sentence on what was done."""
+    of = f"of {len(dataset):,}"
+    if done.weights is not None:
+        return f"weights sum to {done.weights.sum():,.1f}, {of} rows"
+    if mode == DROP:
+        return f"{(~done.kept).sum():,} {of} rows dropped"
+    return f"{(done.labels != dataset.y_given.numpy()).sum():,} {of} labels changed"

@@ -1,0 +1,140 @@
+"""The page of an audit: what was found, and the suspicious rows to be looked at, decided and exported."""
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labelnoise.auditing.result import Audit
+from labelnoise.files import write
+from labelnoise.report.figures import MOST_DRAWN, MOST_NUMBERS, matrix
+from labelnoise.report.template import Panel, fill
+from labelnoise.reviewing.kinds import kinds
+from labelnoise.reviewing.review import identity, labelled, suspicious
+from labelnoise.reviewing.shown import shown
+from labelnoise.reviewing.source import Source
+
+HERE = Path(__file__).parent
+BREAKING: dict[str, str | int | None] = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
+PERCENT = ("rate", "precision", "share", "recall", "probability", "low", "high", "expected", "recovered", "planted")
+
+
+def write_page(audit: Audit, source: Source, path: Path) -> None:
+    """Write the page as one file that needs no other."""
+    write(path, page(audit, source))
+
+
+def page(audit: Audit, source: Source) -> str:
+    """The whole page; its script is named in its policy by a hash, so that no other can run."""
+    script = (HERE / "audit.js").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    rows = suspicious(audit)
+    return fill(
+        "audit.html",
+        f"Audit of {source.dataset.name}",
+        folder=HERE,
+        answer=answer(audit),
+        facts=_facts(audit, source, len(rows)),
+        notes=audit.notes,
+        transition=_transition(audit),
+        per_class=table(audit.per_class, "class"),
+        precision=table(audit.precision, "first rows"),
+        planted=table(audit.planted, "planted"),
+        script=script,
+        digest=digest,
+        data=embedded(_data(audit, source, rows)),
+    )
+
+
+def answer(audit: Audit) -> str:
+    """A sentence on how many labels are wrong, and how sure that is."""
+    low, high = (f"{100 * each:.1f}" for each in audit.noise_rate_interval)
+    rows = len(labelled(audit))
+    return (
+        f"About {100 * audit.noise_rate:.1f} % of the labels are wrong (between {low} and {high} %), "
+        f"that is about {audit.noise_rate * rows:,.0f} of {rows:,} rows."
+    )
+
+
+def embedded(data: Any) -> str:
+    """JSON that nothing in it can end: neither the element that holds it nor a line of script."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).translate(str.maketrans(BREAKING))
+
+
+def table(found: Any, corner: str) -> dict[str, Any]:
+    """A DataFrame or mapping as texts: head, and rows whose first cell names them."""
+    if isinstance(found, Mapping):
+        return {
+            "head": [corner, ""],
+            "rows": [[str(name), *_texts([value], str(name))] for name, value in found.items()],
+        }
+    columns = [_texts(found[name].tolist(), str(name)) for name in found.columns]
+    rows = [list(row) for row in zip(map(str, found.index), *columns, strict=True)]
+    return {"head": [corner, *(str(name).replace("_", " ") for name in found.columns)], "rows": rows}
+
+
+def _facts(audit: Audit, source: Source, listed: int) -> dict[str, str]:
+    classes = len(source.dataset.classes)
+    return {
+        "Data": f"{source.path or source.dataset.name}: {len(audit.issues):,} rows, {classes:,} classes",
+        "Shown here": f"the {listed:,} most suspicious rows; issues.csv has all",
+        "Audit": identity(audit, source.dataset),
+    }
+
+
+def _data(audit: Audit, source: Source, rows: Any) -> dict[str, Any]:
+    dataset = source.dataset
+    place = {name: row for row, name in enumerate(dataset.ids)}
+    ids, reasons = list(map(str, rows.index)), list(map(str, rows["reason"]))
+    columns = {
+        "id": ids,
+        "given": list(map(str, rows["given"])),
+        "suggested": list(map(str, rows["suggested"])),
+        "wrong": [round(wrong, 6) for wrong in rows["wrong_probability"].tolist()],
+        "reason": reasons,
+        "kinds": kinds(reasons, dataset.classes),
+    }
+    told = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    seen = shown(source, [place[name] for name in ids])
+    return {
+        "audit": identity(audit, dataset),
+        "classes": list(dataset.classes),
+        "rows": [{**each, **see} for each, see in zip(told, seen, strict=True)],
+    }
+
+
+def _transition(audit: Audit) -> Panel | None:
+    shares = audit.transition.to_numpy(np.float64)
+    names = [str(name) for name in audit.transition.index]
+    if len(names) > MOST_DRAWN:
+        return None
+    cells = [[f"{100 * share:.0f}" for share in row] for row in shares] if len(names) <= MOST_NUMBERS else None
+    caption = "T, in %: how the rows of each true class are labelled"
+    return Panel(matrix("transition", caption, shares, names, axis=("true", "given"), cells=cells), caption)
+
+
+def _texts(values: list[Any], name: str) -> list[str]:
+    numbers = [value for value in values if isinstance(value, float) and not math.isnan(value)]
+    share = any(word in name.lower() for word in PERCENT) and all(0 <= number <= 1 for number in numbers)
+    return [_text(value, share) for value in values]
+
+
+def _text(value: Any, share: bool) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, float):
+        return f"{100 * value:.1f} %" if share else f"{value:,.1f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)

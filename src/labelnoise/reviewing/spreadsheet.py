@@ -1,0 +1,74 @@
+"""Tables that people open in a spreadsheet: no cell of them runs there, and all come back as they went."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from labelnoise.errors import InputError
+from labelnoise.files import write
+
+DELIMITERS = ",;\t"
+ENDANGERED = re.compile(r"'*[=+\-@\t\r]")  # a spreadsheet would run such a text; apostrophes are counted, see `plain`
+MARK = "\ufeff"  # tells a spreadsheet that the text is UTF-8
+
+
+def guarded(text: str) -> str:
+    """A text that a spreadsheet shows and does not run: with an apostrophe before what begins a formula."""
+    return f"'{text}" if ENDANGERED.match(text) else text
+
+
+def plain(text: str) -> str:
+    """The text that was guarded."""
+    return text[1:] if text.startswith("'") and ENDANGERED.match(text) else text
+
+
+def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[str | float]]) -> None:
+    """Write a CSV file for people: texts are guarded, numbers stay numbers."""
+    cells = ([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in chain([header], rows))
+    _write(path, cells, MARK)
+
+
+def write_data(path: Path, header: Sequence[str], rows: Iterable[Sequence[str | float]]) -> None:
+    """Write a CSV file for programs: names that were read as data stay as they are, for readers refuse formulas."""
+    _write(path, chain([header], rows), "")
+
+
+def read_table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line and cells by column of every row, as a spreadsheet or this file wrote them."""
+    if not path.is_file():
+        raise InputError(f"there is no file {str(path)!r}")
+    try:
+        text = path.read_bytes().removeprefix(MARK.encode()).decode("utf-8", "surrogateescape")
+    except OSError as problem:
+        raise InputError(f"{path} cannot be read ({problem.strerror}); change its permissions") from None
+    delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        yield from _rows(path, reader)
+    except csv.Error as problem:
+        raise InputError(f"{path}, line {reader.line_num}: {problem}; mend the line") from None
+
+
+def _rows(path: Path, reader: Any) -> Iterator[tuple[int, dict[str, str]]]:
+    header = [plain(name.strip()) for name in next(reader, [])]
+    start = reader.line_num + 1
+    for cells in reader:
+        line, start = start, reader.line_num + 1
+        if not any(map(str.strip, cells)):
+            continue
+        if len(cells) > len(header):
+            raise InputError(
+                f"{path}, line {line}: {len(cells)} fields, but the header has {len(header)}; mend the line"
+            )
+        padded = [*map(plain, cells), *[""] * (len(header) - len(cells))]
+        yield line, dict(zip(header, padded, strict=True))
+
+
+def _write(path: Path, rows: Iterable[Sequence[str | float]], mark: str) -> None:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    write(path, (mark + text.getvalue()).encode("utf-8", "surrogateescape"))  # a file name may hold any bytes

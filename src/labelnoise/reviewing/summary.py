@@ -1,0 +1,45 @@
+"""An audit in a few lines, for a terminal."""
+
+from collections.abc import Iterator
+
+from labelnoise.auditing.result import Audit
+from labelnoise.reviewing.page import answer
+from labelnoise.reviewing.review import suspicious
+
+WORST, FIRST = 5, 10  # classes and rows that are told
+WIDEST = 40  # letters of a name
+
+
+def lines(audit: Audit) -> Iterator[str]:
+    """How noisy, which classes most, which rows first."""
+    yield answer(audit)
+    yield from audit.notes
+    expected = audit.issues.groupby("given", observed=True)["wrong_probability"].agg(["mean", "size"])
+    worst = expected.sort_values("mean", ascending=False, kind="stable").head(WORST)
+    yield ""
+    yield from _aligned(
+        ["class", "rows", "wrong"],
+        [[str(name), f"{size:,.0f}", f"{100 * mean:.1f} %"] for name, mean, size in worst.itertuples()],
+    )
+    first = suspicious(audit).head(FIRST)
+    yield ""
+    rows = zip(
+        first.index, *(first[name] for name in ("given", "suggested", "wrong_probability", "reason")), strict=True
+    )
+    yield from _aligned(
+        ["row", "given", "suggested", "wrong", "reason"],
+        [[str(name), str(given), str(better), f"{100 * p:.0f} %", str(why)] for name, given, better, p, why in rows],
+    )
+
+
+def _aligned(head: list[str], rows: list[list[str]]) -> Iterator[str]:
+    cells = [[_plain(cell) for cell in row] for row in [head, *rows]]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
+    for *row, last in cells:
+        yield "  ".join([*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)), last])
+
+
+def _plain(text: str) -> str:
+    # a name may hold what moves a terminal's cursor
+    shown = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return shown if len(shown) <= WIDEST else f"{shown[: WIDEST - 1]}…"

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_digits
+from sklearn.metrics import roc_auc_score
+
+from labelnoise.auditing.folds import fold_evidence
+from labelnoise.data.dataset import Dataset
+from labelnoise.errors import InputError
+from labelnoise.noise import flip, symmetric
+from labelnoise.sweep.run import Display
+
+DIGITS = load_digits(n_class=4)
+TRUE = torch.tensor(DIGITS.target)
+GIVEN = flip(TRUE, symmetric(classes=4, rate=0.2), seed=0)
+DATA = Dataset.from_arrays(DIGITS.data.astype(np.float32) / 16, GIVEN)
+WRONG = (GIVEN != TRUE).numpy()
+
+
+@pytest.fixture(scope="module")
+def evidence():
+    return fold_evidence(DATA, folds=3, epochs=15, others=("ce",))
+
+
+def test_probabilities_of_all_rows_are_there(evidence):
+    assert evidence.probs.shape == (len(DATA), 4)
+    np.testing.assert_allclose(evidence.probs.sum(1), 1, rtol=1e-5)
+    assert evidence.classes == ("0", "1", "2", "3")
+
+
+def test_wrong_labels_are_found_by_probability_and_by_margin(evidence):
+    own = evidence.probs[np.arange(len(DATA)), evidence.given]
+    assert roc_auc_score(WRONG, -own) > 0.97
+    assert roc_auc_score(WRONG, -evidence.margins) > 0.97
+
+
+def test_further_methods_stand_beside_the_first(evidence):
+    (other,) = evidence.others
+    assert (other.argmax(1) == TRUE.numpy()).mean() > 0.8
+    assert not np.allclose(other, evidence.probs)
+
+
+def test_rows_without_a_label_are_judged_all_the_same():
+    given = GIVEN.numpy().copy()
+    given[:40] = -1
+    found = fold_evidence(DATA, given=given, folds=3, epochs=10)
+    assert (found.probs[:40].argmax(1) == TRUE[:40].numpy()).mean() > 0.75
+    assert (found.margins[:40] == 0).all()
+    assert found.given[:40].tolist() == [-1] * 40
+
+
+def test_the_same_seed_gives_the_same_evidence():
+    few = Dataset.from_arrays(DATA.x[:60], GIVEN[:60])
+    first, second, other = (fold_evidence(few, folds=2, epochs=2, seed=seed).probs for seed in (3, 3, 4))
+    assert (first == second).all()
+    assert (first != other).any()
+
+
+def test_too_many_folds_become_fewer_and_it_is_said():
+    said = []
+
+    class Heard(Display):
+        def say(self, sentence):
+            said.append(sentence)
+
+    few = Dataset.from_arrays(DATA.x[:4], torch.tensor([0, 1, 0, 1]))
+    assert fold_evidence(few, folds=9, epochs=2, display=Heard()).probs.shape == (4, 2)
+    assert said == ["9 folds were asked for, but 4 rows have a label; there are 4 folds"]
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(InputError, match="unknown method 'gcee'"):
+        fold_evidence(DATA, method="gcee")

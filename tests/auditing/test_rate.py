@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from labelnoise.auditing.rate import estimate_rate
+from labelnoise.auditing.scores import score
+
+
+def estimated(world, probs, rows=None):
+    rows = np.arange(len(world.given)) if rows is None else rows
+    labels = world.given[rows]
+    found = score((probs,), world.given)
+    shortlist = found.shortlist.at(rows).holding(labels, found.own[rows])
+    return estimate_rate((probs,), rows, shortlist, labels, among=len(world.given), seed=0)
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "paired"])
+@pytest.mark.parametrize("of", ["noisy", "probs"])
+def test_the_interval_covers_the_share_of_wrong_labels(worlds, channels, kind, of):
+    covered = []
+    for seed in range(5):
+        world = worlds(3000, channels[kind](5, 0.2), 5, seed)
+        found = estimated(world, getattr(world, of))
+        covered.append(found.interval[0] <= world.wrong.mean() <= found.interval[1])
+        assert found.interval[1] - found.interval[0] < 0.15
+    assert sum(covered) >= 4
+
+
+def test_clean_labels_have_next_to_no_noise(worlds, channels):
+    found = estimated(world := worlds(3000, channels["symmetric"](5, 0.0), 5), world.probs)
+    assert found.rate < 0.02
+    assert found.interval[0] < 0.005
+
+
+def test_the_channel_has_the_rate(world):
+    found = estimated(world, world.probs)
+    prior = world.clean.mean(0)
+    assert 1 - prior @ found.channel.T.diagonal() == pytest.approx(found.rate, abs=0.01)
+
+
+def test_the_interval_of_t_holds_t(world):
+    found = estimated(world, world.probs)
+    assert (found.T_low <= found.channel.T).all()
+    assert (found.T_high >= found.channel.T).all()
+    covered = (found.T_low <= world.T) & (found.T_high >= world.T)
+    assert covered.mean() > 0.85
+
+
+def test_part_of_the_rows_widens_the_interval(world):
+    whole, part = estimated(world, world.probs), estimated(world, world.probs, np.arange(0, 6000, 6))
+    assert np.ptp(part.interval) > np.ptp(whole.interval)

@@ -1,0 +1,118 @@
+import sys
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from labelnoise import audit
+from labelnoise.auditing.evidence import Evidence
+from labelnoise.config import Data
+from labelnoise.errors import InputError
+
+RNG = np.random.default_rng(0)
+Y = np.array(["cat", "dog"] * 10)
+X = (np.where(Y == "cat", 2.0, -2.0)[:, None] + RNG.normal(size=(20, 3))).astype(np.float32)
+PROBS = np.full((20, 2), 0.5, np.float32)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Stands for an audit: what it would be made of."""
+
+    evidence: Evidence
+    ids: tuple
+    seed: int
+    notes: tuple = ("judged",)
+
+
+@pytest.fixture(autouse=True)
+def judge(monkeypatch):
+    module = ModuleType("labelnoise.auditing.examine")
+    module.examine = lambda evidence, *, ids, seed: Judgement(evidence, tuple(ids), seed)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+
+def test_networks_are_trained_on_folds_of_an_array():
+    found = audit(X, Y, folds=2, epochs=30, seed=4)
+    assert (found.evidence.probs.argmax(1) == (Y == "dog")).mean() > 0.9
+    assert (found.evidence.classes, found.seed, found.notes) == (("cat", "dog"), 4, ("judged",))
+    assert found.ids == tuple(map(str, range(20)))
+
+
+def test_a_table_with_missing_labels_has_a_row_for_each_of_its_rows(tmp_path):
+    frame = pd.DataFrame(X, columns=list("abc")).assign(kind=Y, name=[f"r{row}" for row in range(20)])
+    frame.loc[3, "kind"] = None
+    frame.to_csv(tmp_path / "animals.csv", index=False)
+    settings = Data(label_column="kind", id_column="name")
+    found = audit(tmp_path / "animals.csv", settings=settings, folds=2, epochs=2)
+    assert found.evidence.given[:5].tolist() == [0, 1, 0, -1, 0]
+    assert found.ids[3] == "r3"
+    assert found.notes[-1] == "judged"
+
+
+def test_own_probabilities_need_no_inputs_and_are_not_copied():
+    found = audit(None, Y, probs=PROBS)
+    assert found.evidence.probs is PROBS
+    assert found.evidence.margins is None
+
+
+def test_probabilities_may_be_a_tensor_in_another_precision():
+    assert audit(None, Y, probs=torch.tensor(PROBS).double()).evidence.probs.dtype == np.float32
+
+
+def test_probabilities_on_disk_stay_there(tmp_path):
+    np.save(tmp_path / "probs.npy", PROBS)
+    held = np.load(tmp_path / "probs.npy", mmap_mode="r")
+    assert np.shares_memory(audit(None, Y, probs=held).evidence.probs, held)
+
+
+def test_embeddings_alone_give_probabilities_and_neighbours():
+    found = audit(None, Y, embeddings=X).evidence
+    assert (found.probs.argmax(1) == (Y == "dog")).mean() > 0.9
+    assert (found.neighbours.argmax(1) == (Y == "dog")).mean() > 0.9
+
+
+def test_embeddings_beside_probabilities_add_neighbours():
+    found = audit(None, Y, probs=PROBS, embeddings=X).evidence
+    assert found.probs is PROBS
+    assert found.neighbours.shape == (20, 2)
+
+
+def test_ids_and_classes_may_be_given():
+    found = audit(None, Y, probs=np.full((20, 3), 1 / 3), classes=["emu", "dog", "cat"], ids=range(100, 120))
+    assert found.evidence.given[:2].tolist() == [2, 1]
+    assert found.ids[:2] == (100, 101)
+
+
+def test_fewer_folds_than_asked_for_are_noted():
+    found = audit(X[:4], Y[:4], folds=9, epochs=2)
+    assert found.notes[0] == "9 folds were asked for, but 4 rows have a label; there are 4 folds"
+
+
+@pytest.mark.parametrize(
+    ("given", "wishes", "message"),
+    [
+        ((None, Y), {}, "y alone says nothing"),
+        ((None, None), {}, "cannot be read"),
+        ((None, Y), {"probs": PROBS[:5]}, "probs has 5 rows but there are 20 labels"),
+        ((None, Y), {"probs": PROBS[:, 0]}, r"shape \(rows, classes\)"),
+        ((None, Y), {"embeddings": X[:5]}, "a row for each of the 20 labels"),
+        ((None, Y), {"probs": PROBS, "ids": ["a"] * 20}, "id 'a' is in row 0 and again in row 1"),
+        ((X, Y), {"folds": 1}, "folds must be at least 2"),
+        ((X, np.array(["cat"] * 20)), {}, "at least two classes must occur"),
+        (("digitss", None), {}, "unknown data set 'digitss'"),
+        ((X, np.arange(20)), {}, "too many for classes"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused_with_a_sentence(given, wishes, message):
+    with pytest.raises(InputError, match=message):
+        audit(*given, **wishes)
+
+
+def test_probabilities_of_other_classes_than_the_table_s_are_refused(tmp_path):
+    pd.DataFrame(X).assign(label=Y).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(InputError, match="3 columns but the data have 2 classes"):
+        audit(tmp_path / "t.csv", probs=np.full((20, 3), 1 / 3))

@@ -1,0 +1,128 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
+from torch import nn
+
+from labelnoise import NoisyLabelClassifier
+from labelnoise.errors import InputError
+
+X, TRUE = make_blobs(150, centers=3, n_features=4, cluster_std=2.0, random_state=0)
+Y = np.where(np.random.default_rng(0).uniform(size=150) < 0.2, (TRUE + 1) % 3, TRUE)
+
+
+def small(**wishes):
+    return NoisyLabelClassifier(
+        **{"net__widths": "16", "epochs": 10, "learning_rate": 0.01, "random_state": 0} | wishes
+    )
+
+
+def own_net(outputs, width=8):
+    return nn.Sequential(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, outputs))
+
+
+@pytest.mark.slow
+def test_all_checks_of_scikit_learn_hold():
+    found = check_estimator(NoisyLabelClassifier(), on_fail=None, on_skip=None)
+    assert [(each["check_name"], each["exception"]) for each in found if each["status"] in ("failed", "xfail")] == []
+    assert len(found) == len(list(estimator_checks_generator(NoisyLabelClassifier()))) > 40
+
+
+def test_true_classes_are_predicted_from_wrong_labels():
+    found = small(epochs=30).fit(X, Y)
+    assert found.score(X, TRUE) > 0.9
+    np.testing.assert_allclose(found.predict_proba(X).sum(1), 1)
+
+
+def test_a_prediction_does_not_depend_on_the_rows_beside_it():
+    found = small(epochs=3).fit(X, Y)
+    alone = np.concatenate([found.predict_proba(X[row : row + 1]) for row in range(150)])
+    np.testing.assert_allclose(found.predict_proba(X), alone, rtol=1e-12)
+
+
+def test_labels_are_judged_by_networks_that_have_not_learnt_from_them():
+    found = small(epochs=30).fit(X, Y)
+    assert found.label_quality_[Y != TRUE].mean() < 0.3 < found.label_quality_[Y == TRUE].mean()
+    assert abs(found.noise_rate_ - (Y != TRUE).mean()) < 0.1
+    assert found.transition_.shape == (3, 3)
+    assert [each["epoch"] for each in found.history_] == list(range(1, 31))
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], [-1.0, 2.0, 7.0], [False, True, False]])
+def test_classes_are_those_of_the_labels(names):
+    labels = np.array(names)[Y]
+    found = small().fit(X, labels)
+    assert found.classes_.tolist() == sorted(set(names))
+    assert set(found.predict(X)) <= set(names)
+
+
+def test_the_share_left_aside_decides_how_many_networks_there_are():
+    assert len(small(validation_fraction=0.25, epochs=2).fit(X, Y).model_.members) == 4
+    assert len(small(validation_fraction=0.5, epochs=2).fit(X, Y).model_.members) == 2
+
+
+def test_parameters_of_the_network_are_found_by_clone_and_search():
+    found = clone(small(net__widths="8,4"))
+    assert found.get_params()["net__widths"] == "8,4"
+    search = GridSearchCV(small(epochs=3), {"net__widths": ["4", "8"], "method": ["ce", "gce(q=0.5)"]}, cv=2).fit(X, Y)
+    assert search.best_params_["net__widths"] in ("4", "8")
+
+
+def test_it_works_in_a_pipeline_and_in_cross_validation():
+    piped = make_pipeline(StandardScaler(), small(epochs=30))
+    assert (cross_val_predict(piped, X, Y, cv=3) == TRUE).mean() > 0.85
+    assert piped.set_params(noisylabelclassifier__net__widths="8").fit(X, Y).score(X, TRUE) > 0.85
+
+
+def test_a_network_of_one_s_own_is_made_by_a_function():
+    found = NoisyLabelClassifier(
+        "co_teaching", net=own_net, net__width=16, epochs=30, learning_rate=0.01, random_state=0
+    ).fit(X, Y)
+    assert found.score(X, TRUE) > 0.85
+
+
+def test_images_are_taken_as_they_are():
+    images, digits = load_digits(n_class=3, return_X_y=True)
+    found = small(epochs=8).fit(images.reshape(-1, 8, 8), digits)
+    assert found.score(images.reshape(-1, 8, 8), digits) > 0.9
+
+
+def test_columns_of_a_table_must_be_those_that_were_learnt_from():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    found = small(epochs=2).fit(frame, Y)
+    assert found.feature_names_in_.tolist() == list("abcd")
+    with pytest.raises(ValueError, match="feature names"):
+        found.predict(frame[list("dcba")])
+
+
+def test_the_same_random_state_gives_the_same_classifier():
+    first, second, other = (small(random_state=seed, epochs=3).fit(X, Y).predict_proba(X) for seed in (1, 1, 2))
+    assert (first == second).all()
+    assert (first != other).any()
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ({"method": "gcee"}, "unknown method 'gcee'"),
+        ({"net": "mlpp"}, "unknown net 'mlpp'"),
+        ({"net__width": 3}, "net 'mlp' has no setting 'width'"),
+        ({"epoch": 3}, "there is no parameter 'epoch'; did you mean"),
+        ({"validation_fraction": 0.0}, "validation_fraction must be above 0"),
+        ({"epochs": 0}, "epochs must be at least 1"),
+        ({"net": own_net(3), "net__widths": "8"}, "must be a function that makes"),
+    ],
+)
+def test_wrong_parameters_are_refused_by_fit_with_a_sentence(wishes, message):
+    with pytest.raises(InputError, match=message):
+        small(**wishes).fit(X, Y)
+
+
+def test_one_class_is_refused():
+    with pytest.raises(InputError, match="one class"):
+        small().fit(X, np.zeros(150))

@@ -1,0 +1,113 @@
+"""Audits with made-up numbers, so that pages and files can be tested without training, and a browser for pages."""
+
+import os
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from labelnoise.auditing.result import Audit
+from labelnoise.config import Data
+from labelnoise.data import read
+from labelnoise.reviewing.source import Source
+
+
+def made_audit(
+    dataset, *, wrong=(), seed=0, reasons=("other rows like it are labelled otherwise", "the model is sure")
+):
+    """An audit that suspects the rows named in `wrong`, the first of them most, and little of the others."""
+    rng = np.random.default_rng(seed)
+    rows, K = len(dataset), len(dataset.classes)
+    place = {name: row for row, name in enumerate(dataset.ids)}
+    given = dataset.y_given.numpy()
+    probability = rng.uniform(0, 0.05, rows)
+    probability[[place[name] for name in wrong]] = np.linspace(0.99, 0.6, len(wrong))
+    issues = pd.DataFrame(
+        {
+            "given": [dataset.classes[label] for label in given],
+            "suggested": [dataset.classes[(label + 1) % K] for label in given],
+            "wrong_probability": probability,
+            "reason": [reasons[row % len(reasons)] for row in range(rows)],
+            "self_confidence": 1 - probability,
+            "margin": 1 - 2 * probability,
+        },
+        index=pd.Index(dataset.ids, name="id"),
+    )
+    names = list(dataset.classes)
+    T = pd.DataFrame(np.full((K, K), 0.1 / (K - 1)) + np.eye(K) * (0.9 - 0.1 / (K - 1)), names, names)
+    counts = np.bincount(given, minlength=K)
+    return Audit(
+        issues,
+        0.1,
+        (0.08, 0.12),
+        T,
+        (T * 0.9, T * 1.1),
+        pd.DataFrame(
+            {"rows": counts, "wrong": counts * 0.1, "rate": 0.1, "most_often_meant": names[1:] + names[:1]}, names
+        ),
+        pd.DataFrame({"precision": [0.95, 0.9], "low": [0.9, 0.8], "high": [1.0, 0.95]}, pd.Index([10, 50], name="k")),
+        {"planted": 20, "recovered": 0.9},
+        ("folds are made of 5 parts",),
+    )
+
+
+@pytest.fixture
+def audit_of():
+    return made_audit
+
+
+@pytest.fixture
+def source_of():
+    return read_source
+
+
+@pytest.fixture
+def people(tmp_path):
+    """A table of forty rows, with signs and spaces that a careless writer would lose."""
+    rows = [f'{n},"a, {n}",{n * 0.5:.2f},{"tall" if n % 2 else "short"}' for n in range(40)]
+    path = tmp_path / "people.csv"
+    path.write_bytes(("\r\n".join(["height,note,size,label", *rows]) + "\r\n").encode())
+    return read_source(path)
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """A folder of twelve images in three classes."""
+    from PIL import Image
+
+    for place, name in enumerate(("ant", "bee", "cat")):
+        folder = tmp_path / "photos" / name
+        folder.mkdir(parents=True)
+        for number in range(4):
+            Image.new("L", (6, 6), 80 * place + number).save(folder / f"{number}.png")
+    return read_source(tmp_path / "photos")
+
+
+@pytest.fixture
+def arrays(tmp_path):
+    """An .npz file of thirty rows and three named classes."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "arrays.npz"
+    y = np.arange(30) % 3
+    np.savez(path, x=rng.normal(size=(30, 4)), y=y, classes=["low", "mid", "top"], extra=np.arange(30), other=[1, 2])
+    return read_source(path)
+
+
+def read_source(path, **settings):
+    """Data at a path, as the command reads them."""
+    data = Data(str(path), **settings)
+    return Source(path, data, read(path, data))
+
+
+@pytest.fixture(scope="session")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, (shutil.which(name) for name in found if name)), None)
+    if path is None:
+        pytest.skip("no Chromium on PATH")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()

@@ -1,0 +1,100 @@
+import csv
+import os
+
+import pytest
+
+from labelnoise.data import read
+from labelnoise.errors import InputError
+from labelnoise.reviewing.clean_folder import targets, write_folder, write_listing
+from labelnoise.reviewing.corrections import Decisions
+from labelnoise.reviewing.outcome import outcome
+
+
+def files(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.png")}
+
+
+def cleaned(source, corrected, mode, out):
+    write_folder(source.path, source.dataset, outcome(source.dataset, Decisions(corrected, {}), mode), out)
+    return files(out)
+
+
+def test_dropped_images_are_left_out_and_the_others_the_same(photos, tmp_path):
+    before = files(photos.path)
+    found = cleaned(photos, {0: 1}, "drop", tmp_path / "out")
+    assert found == {name: data for name, data in before.items() if name != "ant/0.png"}
+    assert files(photos.path) == before
+
+
+def test_relabelled_images_move_and_take_no_ones_place(photos, tmp_path):
+    before = files(photos.path)
+    found = cleaned(photos, {0: 1, 8: 1}, "relabel", tmp_path / "out")
+    assert found["bee/ant-0.png"] == before["ant/0.png"]
+    assert found["bee/cat-0.png"] == before["cat/0.png"]
+    assert len(found) == 12
+    assert set(read(tmp_path / "out").ids) == set(found)
+
+
+def test_a_name_that_is_free_is_kept(photos):
+    (photos.path / "bee" / "0.png").unlink()
+    dataset = read(photos.path)
+    done = outcome(dataset, Decisions({0: 1}, {}), "relabel")
+    assert targets(dataset, done)["ant/0.png"] == "bee/0.png"
+
+
+def test_images_are_linked_and_take_no_room(photos, tmp_path):
+    cleaned(photos, {}, "drop", tmp_path / "out")
+    assert os.path.samefile(tmp_path / "out" / "ant" / "1.png", photos.path / "ant" / "1.png")
+
+
+def test_images_are_copied_where_links_are_impossible(photos, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert cleaned(photos, {}, "drop", tmp_path / "out") == files(photos.path)
+
+
+def test_a_folder_of_somebody_else_is_never_replaced(photos, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "precious.txt").touch()
+    with pytest.raises(InputError, match="was not written here"):
+        cleaned(photos, {}, "drop", out)
+    assert [path.name for path in out.iterdir()] == ["precious.txt"]
+
+
+def test_a_folder_written_here_is_replaced_whole(photos, tmp_path):
+    cleaned(photos, {}, "drop", tmp_path / "out")
+    assert len(cleaned(photos, {0: 1}, "drop", tmp_path / "out")) == 11
+    assert {path.name for path in tmp_path.iterdir()} == {"photos", "out"}
+
+
+@pytest.mark.parametrize("place", ["photos/out", "photos", "."])
+def test_the_data_and_what_holds_them_are_left_alone(photos, tmp_path, place):
+    with pytest.raises(InputError, match="lie in one another"):
+        cleaned(photos, {}, "drop", tmp_path / place)
+
+
+def test_an_image_that_is_a_link_out_is_refused_and_nothing_is_left(photos, tmp_path):
+    (tmp_path / "secret.png").write_bytes((photos.path / "ant" / "0.png").read_bytes())
+    (photos.path / "ant" / "0.png").unlink()
+    (photos.path / "ant" / "0.png").symlink_to(tmp_path / "secret.png")
+    with pytest.raises(InputError, match="leads out of"):
+        cleaned(photos, {}, "drop", tmp_path / "out")
+    assert {path.name for path in tmp_path.iterdir()} == {"photos", "secret.png"}
+
+
+def test_a_listing_can_be_read_as_data(photos, tmp_path):
+    done = outcome(photos.dataset, Decisions({0: 1}, {}), "relabel")
+    write_listing(photos.path, photos.dataset, done, tmp_path / "list.csv")
+    found = read(tmp_path / "list.csv")
+    assert [found.classes[label] for label in found.y_given] == ["bee", *["ant"] * 3, *["bee"] * 4, *["cat"] * 4]
+    assert found.x.equal(photos.dataset.x)
+
+
+def test_a_listing_has_weights_where_they_are_asked_for(photos, tmp_path):
+    done = outcome(photos.dataset, Decisions({0: 1}, {1: 0.25}), "weight")
+    write_listing(photos.path, photos.dataset, done, tmp_path / "list.csv")
+    with (tmp_path / "list.csv").open(newline="") as file:
+        assert [row["weight"] for row in csv.DictReader(file)][:3] == ["0.0", "0.75", "1.0"]

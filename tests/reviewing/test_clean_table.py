@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+
+from labelnoise.data.factor import Origin
+from labelnoise.errors import InputError
+from labelnoise.reviewing.clean_table import labelled, relabelled, write_delimited, write_parquet
+from labelnoise.reviewing.corrections import Decisions
+from labelnoise.reviewing.outcome import outcome
+
+MESSY = (
+    b'\xef\xbb\xbfperson; "note" ;answer;x\r\n'
+    b'p1;"a; ""b""\r\nc"; yes;1,5\r\n'
+    b"\r\n"
+    b'p2;  d;"no";2\r\n'
+    b"p3;e;;3\r\n"  # no label
+    b"p4;\xc3\xa9;NA;4\r\n"  # neither
+    b"p5;f;yes;5\r\n"
+    b"p6;g;no;6"
+)
+
+
+@pytest.fixture
+def messy(tmp_path, source_of):
+    path = tmp_path / "messy.csv"
+    path.write_bytes(MESSY)
+    return source_of(path, label_column="answer", id_column="person", drop=("x",))
+
+
+def cleaned(source, decisions, mode, tmp_path):
+    out = tmp_path / "cleaned.csv"
+    write_delimited(source.path, source, outcome(source.dataset, decisions, mode), out)
+    return out.read_bytes()
+
+
+def test_without_decisions_no_byte_changes(messy, people, tmp_path):
+    for source in (messy, people):
+        for mode in ("drop", "relabel"):
+            assert cleaned(source, Decisions({}, {}), mode, tmp_path) == source.path.read_bytes()
+
+
+def test_only_the_cells_of_changed_labels_change(messy, tmp_path):
+    assert messy.dataset.ids == ("p1", "p2", "p5", "p6")
+    found = cleaned(messy, Decisions({0: 0, 1: 1}, {}), "relabel", tmp_path)
+    assert found == MESSY.replace(b" yes;1,5", b" no;1,5").replace(b'"no";2', b'"yes";2')
+
+
+def test_dropped_rows_go_with_their_lines_and_rows_without_a_label_stay(messy, tmp_path):
+    found = cleaned(messy, Decisions({0: 0, 3: 1}, {}), "drop", tmp_path)
+    assert found == MESSY.replace(b'p1;"a; ""b""\r\nc"; yes;1,5\r\n', b"").removesuffix(b"p6;g;no;6")
+
+
+def test_weights_are_a_last_column_that_is_empty_without_a_label(messy, tmp_path):
+    lines = cleaned(messy, Decisions({1: 1}, {2: 0.75}), "weight", tmp_path).split(b"\r\n")
+    assert lines[0].endswith(b";x;weight")
+    assert [line.split(b";")[-1] for line in lines[2:]] == [b"1", b"", b"0", b"", b"", b"0.25", b"1"]
+
+
+def test_a_column_of_weights_that_is_there_is_not_written_over(people, tmp_path, source_of):
+    path = tmp_path / "w.csv"
+    path.write_bytes(people.path.read_bytes().replace(b"size", b"weight", 1))
+    with pytest.raises(InputError, match="has a column 'weight' already"):
+        cleaned(source_of(path), Decisions({}, {0: 0.5}), "weight", tmp_path)
+
+
+def test_a_file_that_has_changed_since_is_refused_and_nothing_written(people, tmp_path):
+    people.path.write_bytes(people.path.read_bytes().replace(b"tall", b"short", 1))
+    with pytest.raises(InputError, match="has other rows than were audited"):
+        cleaned(people, Decisions({}, {}), "drop", tmp_path)
+    assert not (tmp_path / "cleaned.csv").exists()
+
+
+def test_a_file_that_has_become_shorter_is_refused(people, tmp_path):
+    people.path.write_bytes(people.path.read_bytes()[:-8])
+    people.path.write_text("\n".join(people.path.read_text().splitlines()[:-3]))
+    with pytest.raises(InputError, match="has other rows than were audited"):
+        cleaned(people, Decisions({}, {}), "drop", tmp_path)
+
+
+def test_a_class_that_needs_quotes_gets_them(tmp_path, source_of):
+    path = tmp_path / "q.csv"
+    path.write_text('x,label\n1,"a, b"\n2,c\n3,c\n4,"a, b"\n')
+    found = cleaned(source_of(path), Decisions({1: 0, 3: 1}, {}), "relabel", tmp_path)
+    assert found == b'x,label\n1,"a, b"\n2,"a, b"\n3,c\n4,"c"\n'
+
+
+def test_labels_keep_their_type(people):
+    done = outcome(people.dataset, Decisions({0: 1}, {}), "relabel")
+    values = np.array([5.0, 7.0] * 20)
+    assert relabelled(values, np.arange(40), people.dataset, done)[:3].tolist() == [7, 7, 5]
+    assert values[0] == 5
+
+
+def test_a_label_that_no_row_has_cannot_be_written(arrays):
+    from dataclasses import replace
+
+    dataset = replace(arrays.dataset, y_given=arrays.dataset.y_given.clamp(max=1))
+    done = outcome(dataset, Decisions({0: 2}, {}), "relabel")
+    with pytest.raises(InputError, match="no row was given label 'top'"):
+        relabelled(np.zeros(30), np.arange(30), dataset, done)
+
+
+def test_rows_with_a_label_are_found(people):
+    values = ["short", "tall", None] * 20
+    with pytest.raises(InputError, match="other rows"):
+        labelled(values[:10], people.dataset, Origin("t"), "label")
+    assert labelled(values, people.dataset, Origin("t"), "label").tolist() == [n for n in range(60) if n % 3 < 2]
+
+
+def test_parquet_is_written_likewise(tmp_path, people, source_of):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": range(6), "label": [1, 2, None, 1, 2, 2], "note": list("abcdef")})
+    frame.to_parquet(tmp_path / "t.parquet")
+    source = source_of(tmp_path / "t.parquet")
+    for mode, labels in {"relabel": [2, 2, None, 1, 2, 2], "drop": [2, None, 1, 2, 2]}.items():
+        done = outcome(source.dataset, Decisions({0: 1}, {}), mode)
+        write_parquet(source.path, source, done, tmp_path / f"{mode}.parquet")
+        found = pd.read_parquet(tmp_path / f"{mode}.parquet")
+        assert [None if pd.isna(label) else label for label in found["label"]] == labels
+        assert found["note"].tolist() == list("abcdef")[6 - len(labels) :]

@@ -1,0 +1,93 @@
+import csv
+
+import pytest
+
+from labelnoise.data import load, read
+from labelnoise.data.saved import save
+from labelnoise.errors import InputError
+from labelnoise.reviewing.cleaned import check_place, default_name, write_cleaned
+from labelnoise.reviewing.corrections import Decisions
+from labelnoise.reviewing.outcome import outcome
+from labelnoise.reviewing.source import Source
+
+
+@pytest.fixture
+def digits():
+    return Source.named("digits", {}, load("digits", 0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode", "name"),
+    [
+        ("people", "drop", "cleaned.csv"),
+        ("photos", "relabel", "cleaned"),
+        ("photos", "weight", "cleaned.csv"),
+        ("arrays", "weight", "cleaned.npz"),
+        ("digits", "drop", "cleaned.npz"),
+        ("digits", "weight", "cleaned.csv"),
+    ],
+)
+def test_the_form_is_that_of_the_data(kind, mode, name, request):
+    assert default_name(request.getfixturevalue(kind), mode) == name
+
+
+@pytest.mark.parametrize("kind", ["people", "photos", "arrays", "digits"])
+@pytest.mark.parametrize("mode", ["drop", "relabel", "weight"])
+def test_every_form_and_mode_is_written_and_never_over_something(kind, mode, request, tmp_path):
+    source = request.getfixturevalue(kind)
+    own = int(source.dataset.y_given[0])
+    done = outcome(source.dataset, Decisions({0: (own + 1) % 2}, {1: 0.5}), mode)
+    out = tmp_path / default_name(source, mode)
+    write_cleaned(source, done, out)
+    with pytest.raises(InputError, match="exists; choose another --out, or --force"):
+        write_cleaned(source, done, out)
+    write_cleaned(source, done, out, force=True)
+    if mode != "weight":
+        assert len(read(out)) == len(source.dataset) - (mode == "drop")
+
+
+def test_built_in_data_come_back_as_a_data_set_with_its_truth(digits, tmp_path):
+    wrong = (int(digits.dataset.y_given[5]) + 1) % 10
+    write_cleaned(digits, outcome(digits.dataset, Decisions({5: wrong}, {}), "relabel"), tmp_path / "c.npz")
+    found = read(tmp_path / "c.npz")
+    assert found.noise_rate == pytest.approx(1 / len(found))
+    assert found.ids == digits.dataset.ids
+
+
+def test_saved_data_are_treated_alike(digits, tmp_path):
+    save(digits.dataset, tmp_path / "s.npz", {})
+    source = Source.named(str(tmp_path / "s.npz"), {}, read(tmp_path / "s.npz"))
+    wrong = (int(source.dataset.y_given[0]) + 1) % 10
+    write_cleaned(source, outcome(source.dataset, Decisions({0: wrong}, {}), "drop"), tmp_path / "c.npz")
+    assert read(tmp_path / "c.npz").ids == digits.dataset.ids[1:]
+
+
+def test_weights_of_built_in_data_are_a_table(digits, tmp_path):
+    done = outcome(digits.dataset, Decisions({}, {0: 0.25}), "weight")
+    write_cleaned(digits, done, tmp_path / "w.csv")
+    with (tmp_path / "w.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0] == {"id": "0", "label": digits.dataset.classes[digits.dataset.y_given[0]], "weight": "0.75"}
+    assert len(rows) == len(digits.dataset)
+
+
+def test_the_data_themselves_are_not_replaced_even_by_force(people, tmp_path):
+    (tmp_path / "link.csv").symlink_to(people.path)
+    for out in (people.path, tmp_path / "link.csv"):
+        with pytest.raises(InputError, match="is the data themselves"):
+            check_place(people, out, force=True)
+
+
+def test_a_name_of_another_form_is_refused(people, photos, tmp_path):
+    with pytest.raises(InputError, match=r"written in \.csv; choose another"):
+        check_place(people, tmp_path / "c.npz", force=False)
+    with pytest.raises(InputError, match=r"as a folder or in \.csv"):
+        check_place(photos, tmp_path / "c.npz", force=False)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("photos", "out"), ("digits", "out.npz")])
+def test_weights_that_have_no_place_are_not_lost_silently(kind, name, request, tmp_path):
+    source = request.getfixturevalue(kind)
+    done = outcome(source.dataset, Decisions({}, {0: 0.25}), "weight")
+    with pytest.raises(InputError, match=r"choose a name that ends in \.csv"):
+        write_cleaned(source, done, tmp_path / name)

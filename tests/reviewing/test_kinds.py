@@ -1,0 +1,21 @@
+from labelnoise.reviewing.kinds import MOST_NAMES, kinds
+
+
+def test_names_and_numbers_are_left_out():
+    reason = "the model gives cat 3%, big dog 95 %; big dog is often labelled cat"
+    assert kinds([reason], ["cat", "dog", "big dog"]) == [["the model gives …", "… is often labelled …"]]
+
+
+def test_rows_of_one_kind_have_the_same_kind():
+    first, second = kinds(["the model gives 3 2%, 8 95%", "the model gives 1 4.5%, 7 80%"], list("0123456789"))
+    assert first == second == ["the model gives …"]
+
+
+def test_names_are_found_as_whole_words_and_whatever_signs_they_have():
+    assert kinds(["at it: a(+)"], ["a(+)", "t"]) == [["at it: …"]]
+    assert kinds(["a model"], ["a", ""]) == [["… model"]]
+
+
+def test_of_very_many_classes_names_stay():
+    names = [f"c{number}" for number in range(MOST_NAMES + 1)]
+    assert kinds(["c1 is often labelled c2"], names) == [["c1 is often labelled c2"]]

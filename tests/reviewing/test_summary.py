@@ -1,0 +1,24 @@
+from labelnoise.reviewing.summary import lines
+
+
+def test_rate_interval_classes_and_rows_are_told(people, audit_of):
+    told = list(lines(audit_of(people.dataset, wrong=["7", "9"])))
+    text = "\n".join(told)
+    assert told[0] == "About 10.0 % of the labels are wrong (between 8.0 and 12.0 %), that is about 4 of 40 rows."
+    assert "folds are made of 5 parts" in told
+    assert text.index("tall") < text.index("short")  # the worst class first
+    assert [line.split()[:3] for line in told if line.startswith(("7 ", "9 "))] == [
+        ["7", "tall", "short"],
+        ["9", "tall", "short"],
+    ]
+
+
+def test_at_most_ten_rows_are_told(people, audit_of):
+    told = list(lines(audit_of(people.dataset, wrong=[str(n) for n in range(20)])))
+    assert len(told) - told.index("", 3) - 2 == 10
+
+
+def test_names_cannot_move_the_cursor(people, audit_of):
+    audit = audit_of(people.dataset, wrong=["7"])
+    audit.issues["suggested"] = "\x1b[2J\r\n" + "x" * 99
+    assert all(line.isprintable() and len(line) < 200 for line in lines(audit))

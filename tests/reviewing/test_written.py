@@ -1,0 +1,36 @@
+import pytest
+
+from labelnoise.data import read
+from labelnoise.errors import InputError
+from labelnoise.reviewing.written import check_folder, write_audit
+
+
+def test_page_tables_and_cleaned_data_are_written(people, audit_of, tmp_path):
+    paths = write_audit(audit_of(people.dataset, wrong=["3", "4"]), people, "drop", tmp_path / "a" / "audit")
+    assert {path.name for path in (tmp_path / "a" / "audit").iterdir()} == {path.name for path in paths.values()}
+    assert read(paths["cleaned"]).ids == tuple(map(str, range(38)))
+
+
+@pytest.mark.parametrize("name", ["audit.html", "issues.csv", "review.csv", "cleaned.csv"])
+def test_nothing_is_replaced_without_leave(people, audit_of, tmp_path, name):
+    out = tmp_path / "audit"
+    out.mkdir()
+    (out / name).write_text("mine")
+    with pytest.raises(InputError, match=f"{name} exists"):
+        check_folder(people, "drop", out, force=False)
+    with pytest.raises(InputError, match=f"{name} exists"):
+        write_audit(audit_of(people.dataset), people, "drop", out)
+    assert [(path.name, path.read_text()) for path in out.iterdir()] == [(name, "mine")]
+    write_audit(audit_of(people.dataset), people, "drop", out, force=True)
+    assert (out / name).read_text() != "mine"
+
+
+def test_a_file_is_no_folder(people, tmp_path):
+    with pytest.raises(InputError, match="is no folder"):
+        check_folder(people, "drop", people.path, force=True)
+
+
+def test_a_folder_of_images_is_written_again_by_force(photos, audit_of, tmp_path):
+    for wrong in ([], ["ant/0.png"]):
+        paths = write_audit(audit_of(photos.dataset, wrong=wrong), photos, "drop", tmp_path / "audit", force=True)
+    assert len(read(paths["cleaned"])) == 11

@@ -1,0 +1,256 @@
+import csv
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from labelnoise.auditing.result import Audit
+from labelnoise.cli import main
+from labelnoise.data import read
+
+FILES = {"audit.html", "issues.csv", "review.csv"}
+
+
+def run(*args):
+    return CliRunner().invoke(main, ["audit", *map(str, args)])
+
+
+def suspecting(wrong):
+    """In place of an audit that trains: it suspects rows by id, and suggests the next class."""
+
+    def audit(data, *, settings, **options):
+        dataset = read(data, settings)
+        names = pd.Index(dataset.classes)
+        given = dataset.y_given.numpy()
+        issues = pd.DataFrame(
+            {
+                "given": names[given],
+                "suggested": names[(given + 1) % len(names)],
+                "wrong_probability": [0.9 if name in wrong else 0.01 for name in dataset.ids],
+                "reason": "because",
+            },
+            index=pd.Index(dataset.ids, name="id"),
+        )
+        audit.options = options
+        T = pd.DataFrame(np.eye(len(names)), names, names)
+        found = pd.DataFrame({"rows": np.bincount(given)}, names)
+        return Audit(issues, 0.1, (0.05, 0.2), T, (T, T), found, pd.DataFrame({"precision": [1.0]}, [1]), {})
+
+    return audit
+
+
+@pytest.fixture
+def suspects(monkeypatch):
+    """A function that makes the command suspect these rows."""
+
+    def choose(*wrong):
+        audit = suspecting(wrong)
+        monkeypatch.setitem(sys.modules, "labelnoise.auditing.run", SimpleNamespace(audit=audit))
+        return audit
+
+    return choose
+
+
+@pytest.fixture
+def survey(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "survey.csv"
+    rows = [f"p{n};{n};{'yes' if n % 2 else 'no'}" for n in range(20)]
+    path.write_text("\n".join(["person;x;answer", *rows, ""]))
+    return path
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for place, name in enumerate(("ant", "bee", "cat")):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        for number in range(3):
+            Image.new("L", (6, 6), 80 * place + number).save(tmp_path / "photos" / name / f"{place}{number}.png")
+    return tmp_path / "photos"
+
+
+@pytest.fixture
+def arrays(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez(tmp_path / "a.npz", x=np.random.default_rng(0).normal(size=(12, 3)), y=np.arange(12) % 3)
+    return tmp_path / "a.npz"
+
+
+COLUMNS = ("--label-column", "answer", "--id-column", "person")
+
+
+def decide(decisions, path="audit/review.csv", out="edited.csv"):
+    """Fill in a review as a spreadsheet would, with semicolons: decisions are pairs of decision and class by id."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with open(out, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], delimiter=";")
+        writer.writeheader()
+        for row in rows:
+            decision, corrected = decisions.get(row["id"], ("", ""))
+            writer.writerow(row | {"decision": decision, "corrected": corrected})
+
+
+def labels(source, **settings):
+    from labelnoise.config import Data
+
+    found = read(source, Data(**settings))
+    return {name: found.classes[label] for name, label in zip(found.ids, found.y_given, strict=True)}
+
+
+def test_an_audit_writes_its_files_and_tells_them(survey, suspects, tmp_path):
+    suspects("p3", "p4")
+    result = run(survey, *COLUMNS)
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in (tmp_path / "audit").iterdir()} == FILES | {"cleaned.csv"}
+    assert "About 10.0 % of the labels are wrong (between 5.0 and 20.0 %)" in result.output
+    assert "p3   yes    no         90 %   because" in result.output
+    assert all(f"audit/{name}" in result.output for name in FILES)
+
+
+def test_without_review_the_audit_alone_decides(survey, suspects):
+    suspects("p3", "p4")
+    run(survey, *COLUMNS, "--mode", "relabel", "--out", "here")
+    before, after = (labels(path, label_column="answer", id_column="person") for path in (survey, "here/cleaned.csv"))
+    assert {name for name in before if before[name] != after[name]} == {"p3", "p4"}
+
+
+def test_options_reach_the_audit(survey, suspects, tmp_path):
+    audit = suspects("p3")
+    np.save(tmp_path / "p.npy", np.full((20, 2), 0.5, np.float32))
+    result = run(survey, *COLUMNS, "--probs", "p.npy", "--folds", 3, "--seed", 7, "--epochs", 2, "--method", "ce")
+    assert result.exit_code == 0, result.output
+    told = {name: audit.options[name] for name in ("folds", "seed", "epochs", "method", "device", "embeddings")}
+    assert told == {"folds": 3, "seed": 7, "epochs": 2, "method": "ce", "device": "auto", "embeddings": None}
+    assert audit.options["probs"].shape == (20, 2)
+
+
+def test_a_second_audit_replaces_nothing_without_leave(survey, suspects, tmp_path):
+    suspects("p3")
+    run(survey, *COLUMNS)
+    before = (tmp_path / "audit" / "issues.csv").read_bytes()
+    suspects("p4")
+    result = run(survey, *COLUMNS)
+    assert (result.exit_code, result.output) == (
+        2,
+        "Error: audit/audit.html exists; choose another --out, or --force to replace it\n",
+    )
+    assert (tmp_path / "audit" / "issues.csv").read_bytes() == before
+    assert run(survey, *COLUMNS, "--force").exit_code == 0
+    assert (tmp_path / "audit" / "issues.csv").read_bytes() != before
+
+
+def test_quiet_tells_files_alone(survey, suspects):
+    suspects()
+    assert run(survey, *COLUMNS, "--quiet").output.splitlines() == [
+        "audit/audit.html",
+        "audit/issues.csv",
+        "audit/review.csv",
+        "audit/cleaned.csv",
+    ]
+
+
+def test_a_reviewed_table_is_applied_to_a_csv(survey, suspects):
+    suspects("p3", "p4", "p5")
+    run(survey, *COLUMNS)
+    decide({"p3": ("accept", ""), "p4": ("", "yes"), "p5": ("reject", "")})
+    result = run(survey, *COLUMNS, "--apply", "edited.csv", "--mode", "relabel", "--out", "c.csv")
+    assert result.output == "2 of 20 labels changed\nc.csv\n"
+    expected = survey.read_text().replace("p3;3;yes", "p3;3;no").replace("p4;4;no", "p4;4;yes")
+    assert (survey.parent / "c.csv").read_text() == expected
+    result = run(survey, *COLUMNS, "--apply", "edited.csv", "--mode", "drop")
+    assert result.output == "2 of 20 rows dropped\ncleaned.csv\n"
+    expected = survey.read_text().replace("p3;3;yes\n", "").replace("p4;4;no\n", "")
+    assert (survey.parent / "cleaned.csv").read_text() == expected
+
+
+def test_weights_take_decisions_and_else_probabilities(survey, suspects):
+    suspects("p3", "p4", "p5")
+    run(survey, *COLUMNS)
+    decide({"p3": ("accept", ""), "p5": ("reject", "")})
+    result = run(survey, *COLUMNS, "--apply", "edited.csv", "--apply", "audit/issues.csv", "--mode", "weight")
+    assert result.exit_code == 0, result.output
+    lines = (survey.parent / "cleaned.csv").read_text().splitlines()
+    assert [line.split(";")[-1] for line in lines[:8]] == ["weight", "0.99", "0.99", "0.99", "0", "0.1", "1", "0.99"]
+
+
+def test_a_folder_is_reviewed_and_applied(photos, suspects, tmp_path):
+    suspects("ant/00.png", "bee/11.png")
+    result = run("photos")
+    assert result.exit_code == 0, result.output
+    assert len(labels("audit/cleaned")) == 7
+    decide({"ant/00.png": ("other", "cat"), "bee/11.png": ("reject", "")})
+    result = run("photos", "--apply", "edited.csv", "--mode", "relabel", "--out", "fixed")
+    assert result.output == "1 of 9 labels changed\nfixed\n"
+    before = labels("photos")
+    assert before.pop("ant/00.png") == "ant"
+    assert labels("fixed") == before | {"cat/00.png": "cat"}
+    assert len(list(photos.rglob("*.png"))) == 9
+    result = run("photos", "--apply", "audit/issues.csv", "--mode", "weight", "--out", "list.csv")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "list.csv").read_text().splitlines()[1].endswith("ant/00.png,ant,0.1")
+
+
+def test_arrays_are_reviewed_and_applied(arrays, suspects):
+    suspects("4", "5")
+    run("a.npz")
+    decide({"4": ("accept", ""), "5": ("reject", "")})
+    result = run("a.npz", "--apply", "edited.csv", "--mode", "relabel", "--out", "c.npz")
+    assert result.output == "1 of 12 labels changed\nc.npz\n"
+    with np.load("c.npz") as after, np.load("a.npz") as before:
+        assert np.flatnonzero(after["y"] != before["y"]).tolist() == [4]
+
+
+def test_decisions_about_other_data_are_refused(survey, arrays, suspects):
+    suspects("p3")
+    run(survey, *COLUMNS)
+    result = run("a.npz", "--apply", "audit/review.csv")
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "decided about other data" in result.output
+
+
+def test_data_that_have_changed_since_are_refused(survey, suspects):
+    suspects("p3")
+    run(survey, *COLUMNS)
+    survey.write_text(survey.read_text().replace("p7;7", "p7;8"))
+    assert "decided about other data" in run(survey, *COLUMNS, "--apply", "audit/review.csv").output
+
+
+@pytest.mark.parametrize(
+    ("decision", "sentence"),
+    [(("other", "maybe"), "there is no class 'maybe'"), (("perhaps", ""), "'perhaps' is no decision")],
+)
+def test_what_was_filled_in_wrongly_is_told_in_a_sentence(survey, suspects, decision, sentence):
+    suspects("p3")
+    run(survey, *COLUMNS)
+    decide({"p3": decision})
+    result = run(survey, *COLUMNS, "--apply", "edited.csv")
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert f"edited.csv, line 2: {sentence}" in result.output
+
+
+def test_the_data_are_never_written_over(survey, suspects):
+    suspects("p3")
+    run(survey, *COLUMNS)
+    before = survey.read_bytes()
+    result = run(survey, *COLUMNS, "--apply", "audit/review.csv", "--out", survey, "--force")
+    assert (result.exit_code, "is the data themselves" in result.output) == (2, True)
+    assert survey.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"no array", None])
+def test_a_file_of_probabilities_that_is_none_is_told(survey, suspects, tmp_path, content):
+    suspects()
+    path = tmp_path / "p.npy"
+    if content:
+        path.write_bytes(content)
+    else:
+        np.save(path, np.zeros(3))
+    result = run(survey, *COLUMNS, "--probs", path)
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "p.npy (--probs)" in result.output
