@@ -4,24 +4,33 @@ import torch
 
 from labelnoise.estimator.quality import quality
 
-
-def test_confident_predictions_are_counted():
-    true = torch.tensor([0] * 6 + [1] * 4)
-    given = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1, 1, 0])
-    probs = torch.eye(2)[true] * 0.98 + 0.01
-    transition, rate, labels = quality(probs, given)
-    np.testing.assert_allclose(transition, [[4 / 6, 2 / 6], [1 / 4, 3 / 4]])
-    assert rate == pytest.approx(3 / 10)
-    np.testing.assert_allclose(labels, np.where(given == true, 0.99, 0.01), rtol=1e-6)
+CLASSES, ROWS = 4, 3000
+T = np.full((CLASSES, CLASSES), 0.05) + 0.8 * np.eye(CLASSES)  # 15 % of labels are wrong
 
 
-def test_a_class_that_nothing_is_of_is_labelled_rightly():
-    probs = torch.tensor([[0.9, 0.1, 0.0], [0.1, 0.9, 0.0]])
-    assert quality(probs, torch.tensor([0, 1])).transition.tolist() == np.eye(3).tolist()
+@pytest.fixture(scope="module")
+def sample():
+    rng = np.random.default_rng(0)
+    true = rng.integers(CLASSES, size=ROWS)
+    given = np.array([rng.choice(CLASSES, p=T[label]) for label in true])
+    logits = 6 * np.eye(CLASSES)[true] + rng.normal(size=(ROWS, CLASSES))
+    return torch.from_numpy(logits).softmax(1), torch.from_numpy(given), given != true
 
 
-def test_rows_sum_to_one_and_the_rate_is_a_share():
-    generator = torch.Generator().manual_seed(0)
-    found = quality(torch.rand(50, 4, generator=generator).softmax(1), torch.randint(4, (50,), generator=generator))
-    np.testing.assert_allclose(found.transition.sum(1), 1)
-    assert 0 <= found.noise_rate <= 1
+def test_the_rate_and_its_interval_are_those_of_the_flips(sample):
+    probs, given, wrong = sample
+    found = quality(probs, given, 0)
+    low, high = found.noise_rate_interval
+    assert low <= wrong.mean() <= high
+    assert found.noise_rate == pytest.approx(wrong.mean(), abs=0.02)
+
+
+def test_the_matrix_is_that_of_the_flips(sample):
+    probs, given, _ = sample
+    np.testing.assert_allclose(quality(probs, given, 0).transition, T, atol=0.05)
+
+
+def test_wrong_labels_are_of_low_quality(sample):
+    probs, given, wrong = sample
+    labels = quality(probs, given, 0).labels
+    assert labels[wrong].mean() < 0.1 < 0.9 < labels[~wrong].mean()

@@ -38,7 +38,7 @@ def test_parameters_and_all_that_was_fitted_come_back(tmp_path):
     assert found.get_params() == saved.get_params()
     for name in ("n_features_in_", "noise_rate_", "history_", "choice_", "method_", "scores_"):
         assert getattr(found, name) == getattr(saved, name)
-    for name in ("classes_", "transition_", "label_quality_", "feature_names_in_"):
+    for name in ("classes_", "noise_rate_interval_", "transition_", "label_quality_", "feature_names_in_"):
         np.testing.assert_array_equal(getattr(found, name), getattr(saved, name))
 
 

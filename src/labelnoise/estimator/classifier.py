@@ -37,7 +37,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     The rows are cut into parts of a `validation_fraction` each. One network for each part learns from all others and
     takes its own to choose the epoch; all are trained as one job, and a prediction is the mean of their probabilities.
     So every row is judged by a network that has not learnt from it: `transition_`, `noise_rate_` and `label_quality_`
-    come from that.
+    are those of an audit by these networks.
 
     method: a name that `labelnoise list methods` shows, with settings in brackets, as `gce(q=0.5)`; `auto` tries a few.
     net: `auto` (by the shape of the inputs), a name of `labelnoise list nets`, or a function that makes a network of
@@ -88,7 +88,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         plan = self._plan(inputs, codes)
         fit, self.scores_, self.choice_ = choose(self.method, plan)
         self.method_, self.history_ = fit.method.name, fit.history
-        self.transition_, self.noise_rate_, self.label_quality_ = quality(fit.probs, plan.dataset.y_given)
+        found = quality(fit.probs, plan.dataset.y_given, plan.seed)
+        self.transition_, self.label_quality_ = found.transition, found.labels
+        self.noise_rate_, self.noise_rate_interval_ = found.noise_rate, found.noise_rate_interval
         self.model_ = _model(fit, None if isinstance(plan.net, str) else plan.factory)
         return self
 

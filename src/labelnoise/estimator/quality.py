@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from labelnoise.metrics import shares
-from labelnoise.transition.confident import confident_joint
+from labelnoise.auditing.evidence import Evidence
+from labelnoise.auditing.examine import examine
+from labelnoise.data.rows import numbered
 
 
 class Quality(NamedTuple):
@@ -16,15 +16,13 @@ class Quality(NamedTuple):
 
     transition: NDArray[np.float64]  # (K, K) P(given j | true i)
     noise_rate: float
-    labels: NDArray[np.float64]  # (n,) probability of the given label
+    noise_rate_interval: NDArray[np.float64]  # (2,) 95 %
+    labels: NDArray[np.float64]  # (n,) probability that the given label is right
 
 
-def quality(probs: Tensor, given: Tensor) -> Quality:
-    """By the confident joint; a class that nothing is confidently of is taken to be labelled rightly."""
-    joint = confident_joint(probs.double(), given)  # given by true
-    found = shares(joint.T)
-    transition = torch.where(found.isnan(), torch.eye(len(found), dtype=found.dtype), found)
-    total = float(joint.sum())
-    rate = 1 - float(joint.diagonal().sum()) / total if total else 0.0
-    own = probs.double().gather(1, given[:, None]).squeeze(1)
-    return Quality(transition.numpy(), rate, own.numpy())
+def quality(probs: Tensor, given: Tensor, seed: int) -> Quality:
+    """As an audit has it."""
+    found = examine(Evidence(given.numpy(), probs.float().numpy(), numbered(probs.shape[1])), seed=seed)
+    transition = found.transition.to_numpy(np.float64, copy=True)
+    right = 1 - found.issues["wrong_probability"].to_numpy(np.float64)
+    return Quality(transition, found.noise_rate, np.array(found.noise_rate_interval), right)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Classifier = TypeVar("Classifier", bound="NoisyLabelClassifier")
 KIND = "NoisyLabelClassifier"
 PLAIN = ("n_features_in_", "noise_rate_", "history_", "choice_", "method_", "scores_")  # fitted, as JSON
-ARRAYS = ("transition_", "label_quality_")
+ARRAYS = ("noise_rate_interval_", "transition_", "label_quality_")
 WEIGHTS = "model|"
 ADVICE = "it is damaged, or no classifier that labelnoise has saved"
 
