@@ -19,6 +19,8 @@ SUREST = 10  # rows of a class whose doubt is the least that there is
 STRENGTH = 10.0  # rows' worth of belief that a class errs as often as all do, and anywhere alike
 ALIKE = 20.0  # rows' worth of belief that all classes have one scale
 EVENLY = 2.0  # a pair of classes stands out whose errors are so many times more, or fewer, than even ones would be
+STRIDE = 0.2  # no scale changes more in a round
+CLEAR = 0.7  # the line goes through rows that are of the class with at least this probability
 LEAST = 1e-4  # no channel is cleaner than this
 
 
@@ -63,7 +65,9 @@ def without_chance(T: NDArray[np.float64]) -> NDArray[np.float64]:
     """T in which pairs of classes stand out only by more than a factor of two, for less is often the model's doing."""
     rate = 1 - T.diagonal()
     ratio = T * ((len(T) - 1) / rate)[:, None]  # 1 where errors are spread evenly
-    ratio = np.maximum(np.minimum(ratio * EVENLY, 1), ratio / EVENLY)
+    fewer = np.minimum(ratio * EVENLY, 1)
+    ratio /= EVENLY
+    np.maximum(fewer, ratio, out=ratio)  # in place, for there may be millions of pairs
     np.fill_diagonal(ratio, 0)
     return _with_diagonal(ratio * (rate / ratio.sum(1))[:, None])
 
@@ -81,7 +85,9 @@ def _first(classes: int) -> Channel:
 
 def _read_off(shortlist: Shortlist, pairs: Pairs, prior: NDArray[np.float32], classes: int) -> NDArray[np.float64]:
     """Labels by pair where the doubt is least, in as many rows as a mean of equal weights would need to be as exact."""
-    rows, best = np.arange(len(prior)), prior.argmax(1)
+    clear = prior.max(1) >= CLEAR
+    rows = np.flatnonzero(clear) if clear.any() else np.arange(len(prior))
+    best = prior[rows].argmax(1)
     guess, doubt = shortlist.classes[rows, best], 1 - prior[rows, best].astype(np.float64)
 
     def summed(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -138,16 +144,22 @@ def _calibrated(
     prior: NDArray[np.float32],
     seen: NDArray[np.float32],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Half a Newton step of each class's scale and shift towards η = r."""
+    """Towards η = r: a step of all scales together, and half a Newton step of each class's own scale and shift.
+
+    Expectation and maximisation alone would take hundreds of rounds to sharpen a model that is sure of little. The step
+    together is that of Newton on the likelihood itself, whose curvature the squares of the rows' slopes estimate.
+    """
 
     def summed(values: NDArray[np.float32]) -> NDArray[np.float64]:
         return np.bincount(classes.ravel(), values.ravel(), len(scale)).astype(np.float64)
 
     off, bend = seen - prior, prior * (1 - prior)
     slope = summed(off * logs) - ALIKE * (scale - scale.mean())
-    stepped = scale + 0.5 * slope / (summed(bend * logs * logs) + ALIKE + 1)
+    own = 0.5 * slope / (summed(bend * logs * logs) + ALIKE + 1)
+    by_row = (off * logs).sum(1, dtype=np.float64)
+    together = np.clip(by_row.sum() / (by_row @ by_row + 1), -STRIDE, STRIDE)
     moved = shift + 0.5 * summed(off) / (summed(bend) + 1)
-    return np.clip(stepped, 0.1, 8), moved - moved.mean()
+    return np.clip(scale + own - own.mean() + together, 0.1, 8), moved - moved.mean()
 
 
 def _with_diagonal(T: NDArray[np.float64]) -> NDArray[np.float64]:
