@@ -28,7 +28,10 @@ def lines(audit: Audit) -> Iterator[str]:
     )
     yield from _aligned(
         ["row", "given", "suggested", "wrong", "reason"],
-        [[str(name), str(given), str(better), f"{100 * p:.0f} %", str(why)] for name, given, better, p, why in rows],
+        [
+            [str(name), str(given), str(better), f"{100 * p:.0f} %", _first(str(why))]
+            for name, given, better, p, why in rows
+        ],
     )
 
 
@@ -37,6 +40,11 @@ def _aligned(head: list[str], rows: list[list[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
     for *row, last in cells:
         yield "  ".join([*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)), last])
+
+
+def _first(reason: str) -> str:
+    # the page has all of it
+    return reason.split("; ")[0]
 
 
 def _plain(text: str) -> str:
