@@ -36,8 +36,11 @@ class Pairs:
     def of(cls, shortlist: Shortlist, labels: NDArray[np.int64], classes: int) -> "Pairs":
         """Those of classes on the shortlist and labels."""
         codes = shortlist.classes.astype(np.int64) * classes + labels[:, None]
-        found, place = np.unique(codes, return_inverse=True)
-        return cls(found // classes, found % classes, place.reshape(codes.shape))
+        number = np.zeros(classes**2, np.int64)
+        number[codes] = 1
+        found = np.flatnonzero(number)  # as np.unique does, without sorting
+        number[found] = np.arange(len(found))
+        return cls(found // classes, found % classes, number[codes])
 
 
 def fit_channel(

@@ -50,13 +50,11 @@ def _drawn_classes(shortlist: Shortlist, seen: NDArray[np.float32], *key: Key) -
 
 def _drawn(T: NDArray[np.float64], true: NDArray[np.int64], *key: Key) -> NDArray[np.int64]:
     """A label for each true class, by weights in its row of T."""
-    labels = np.empty(len(true), np.int64)
-    chance = uniforms(len(true), *key, "label")
-    order = np.argsort(true, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(true[order])) + 1):
-        if len(rows):
-            reached = np.cumsum(T[true[rows[0]]])
-            labels[rows] = np.searchsorted(reached, chance[rows] * reached[-1], side="right")
+    reached = np.cumsum(T, 1)
+    reached /= np.maximum(reached[:, -1:], 1e-300)  # of a class that is never wrong no flip is drawn
+    reached += np.arange(len(T))[:, None]  # one rising sequence: row i goes from i to i + 1
+    place = np.searchsorted(reached.ravel(), true + uniforms(len(true), *key, "label"), side="right")
+    labels: NDArray[np.int64] = np.minimum(place - true * len(T), len(T) - 1)
     return labels
 
 

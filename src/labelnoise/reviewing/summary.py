@@ -44,7 +44,7 @@ def _aligned(head: list[str], rows: list[list[str]]) -> Iterator[str]:
 
 def _first(reason: str) -> str:
     # the page has all of it
-    return reason.split("; ")[0]
+    return reason.partition("; ")[0]
 
 
 def _plain(text: str) -> str:
