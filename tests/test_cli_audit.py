@@ -32,6 +32,7 @@ def suspecting(wrong):
                 "suggested": names[(given + 1) % len(names)],
                 "wrong_probability": [0.9 if name in wrong else 0.01 for name in dataset.ids],
                 "reason": "because",
+                "alternative": names[(given + 1) % len(names)],
             },
             index=pd.Index(dataset.ids, name="id"),
         )

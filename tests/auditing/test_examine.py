@@ -47,6 +47,14 @@ def test_suggested_labels_are_right_more_often_than_given_ones(world, audited):
     assert right > (audited.issues.given.to_numpy() == names[world.true]).mean() + 0.05
 
 
+def test_a_label_is_suggested_where_the_given_one_is_likelier_wrong_and_an_alternative_always(audited):
+    issues = audited.issues
+    assert (issues.alternative != issues.given).all()
+    likely = issues.wrong_probability > 0.5
+    assert (issues.suggested[likely] == issues.alternative[likely]).all()
+    assert (issues.suggested[~likely] == issues.given[~likely]).all()
+
+
 def test_precision_is_what_was_expected(world, audited):
     ranked = world.wrong[np.argsort(-audited.issues.wrong_probability.to_numpy())]
     for k in (500, 1000, 2000):

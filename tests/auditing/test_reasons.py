@@ -19,12 +19,12 @@ def said(**further):
 
 def test_a_suspicious_row_is_explained_and_others_are_not():
     first, second, third, _ = said()
-    assert first.startswith("the model gives dog 6%, cat 90%; cat is often labelled dog")
+    assert first.startswith("the model says cat (90 %), not dog (6 %); cat is often labelled dog")
     assert (second, third) == (NOTHING, UNLABELLED)
 
 
 def test_further_evidence_is_named():
     neighbours = np.tile(np.float32([0.7, 0.2, 0.1, 0]), (4, 1))
     first = said(neighbours=neighbours, margins=np.float32([-1, 1, 1, 1]))[0]
-    assert "70% of its neighbours are cat" in first
+    assert "70 % of its neighbours are cat" in first
     assert "in training the label was against what the model learnt" in first

@@ -26,9 +26,12 @@ def made_audit(
     issues = pd.DataFrame(
         {
             "given": [dataset.classes[label] for label in given],
-            "suggested": [dataset.classes[(label + 1) % K] for label in given],
+            "suggested": [
+                dataset.classes[(label + (p > 0.5)) % K] for label, p in zip(given, probability, strict=True)
+            ],
             "wrong_probability": probability,
             "reason": [reasons[row % len(reasons)] for row in range(rows)],
+            "alternative": [dataset.classes[(label + 1) % K] for label in given],
             "self_confidence": 1 - probability,
             "margin": 1 - 2 * probability,
         },

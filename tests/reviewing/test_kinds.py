@@ -2,13 +2,15 @@ from labelnoise.reviewing.kinds import MOST_NAMES, kinds
 
 
 def test_names_and_numbers_are_left_out():
-    reason = "the model gives cat 3%, big dog 95 %; big dog is often labelled cat"
-    assert kinds([reason], ["cat", "dog", "big dog"]) == [["the model gives …", "… is often labelled …"]]
+    reason = "the model says big dog (95 %), not cat (3 %); big dog is often labelled cat"
+    assert kinds([reason], ["cat", "dog", "big dog"]) == [["the model says … (…), not … (…)", "… is often labelled …"]]
 
 
 def test_rows_of_one_kind_have_the_same_kind():
-    first, second = kinds(["the model gives 3 2%, 8 95%", "the model gives 1 4.5%, 7 80%"], list("0123456789"))
-    assert first == second == ["the model gives …"]
+    first, second = kinds(
+        ["the model says 8 (95 %), not 3 (2 %)", "the model says 7 (80 %), not 1 (4.5 %)"], list("0123456789")
+    )
+    assert first == second == ["the model says … (…), not … (…)"]
 
 
 def test_names_are_found_as_whole_words_and_whatever_signs_they_have():

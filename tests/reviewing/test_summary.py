@@ -20,5 +20,5 @@ def test_at_most_ten_rows_are_told(people, audit_of):
 
 def test_names_cannot_move_the_cursor(people, audit_of):
     audit = audit_of(people.dataset, wrong=["7"])
-    audit.issues["suggested"] = "\x1b[2J\r\n" + "x" * 99
+    audit.issues["alternative"] = "\x1b[2J\r\n" + "x" * 99
     assert all(line.isprintable() and len(line) < 200 for line in lines(audit))

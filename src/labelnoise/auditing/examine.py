@@ -18,6 +18,7 @@ from labelnoise.auditing.scores import score
 from labelnoise.auditing.suspicion import Case, Suspicion, others, suspect
 from labelnoise.rng import Rng
 
+LIKELIER = 0.5  # probability of being wrong above which another label is suggested
 MOST_ROWS = 20_000  # channel, rate and weights are learnt from no more
 FEW_ROWS = 100  # fewer say little
 
@@ -68,14 +69,14 @@ def _issues(case: Case, suspicion: NDArray[np.float64], share: NDArray[np.float3
     probability, meant = np.full(len(given), np.nan), case.scores.shortlist.classes[:, 0].astype(np.int64)
     probability[rows] = suspicion
     meant[rows] = case.judged.shortlist.classes[np.arange(len(rows)), share.argmax(1)]
-    changed = given < 0
-    changed[rows] = suspicion * share.max(1) > 1 - suspicion
+    changed = (given < 0) | (probability > LIKELIER)
     names = np.array([*case.evidence.classes, None], dtype=object)  # the last for rows without a label
     columns = {
         "given": names[given],
         "suggested": names[np.where(changed, meant, given)],
         "wrong_probability": probability,
         "reason": reasons(case.evidence, case.scores, case.rate.channel, probability, meant),
+        "alternative": names[meant],
         **case.scores.columns(given),
         **_further(case.evidence),
     }

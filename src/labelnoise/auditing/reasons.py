@@ -26,7 +26,9 @@ def reasons(
         if often[other, given]:
             parts.append(f"{evidence.classes[other]} is often labelled {evidence.classes[given]}")
         if evidence.neighbours is not None and evidence.neighbours[row, given] < evidence.neighbours[row, other]:
-            parts.append(f"{evidence.neighbours[row, other]:.0%} of its neighbours are {evidence.classes[other]}")
+            parts.append(
+                f"{100 * evidence.neighbours[row, other]:.0f} % of its neighbours are {evidence.classes[other]}"
+            )
         if evidence.margins is not None and evidence.margins[row] < 0:
             parts.append("in training the label was against what the model learnt")
         if scores.confident[row] not in (-1, given):
@@ -40,7 +42,7 @@ def _model(evidence: Evidence, scores: Scores, row: int, given: int) -> str:
     other, place = (second, 1) if best == given else (best, 0)
     value = scores.shortlist.probs[row, place]
     names = evidence.classes
-    return f"the model gives {names[given]} {scores.own[row]:.0%}, {names[other]} {value:.0%}"
+    return f"the model says {names[other]} ({100 * value:.0f} %), not {names[given]} ({100 * scores.own[row]:.0f} %)"
 
 
 def _often(T: NDArray[np.float64]) -> NDArray[np.bool_]:

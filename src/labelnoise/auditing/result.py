@@ -10,9 +10,9 @@ import pandas as pd
 class Audit:
     """Which labels are wrong, how many, and how sure that is."""
 
-    issues: (
-        pd.DataFrame
-    )  # a row per input row, in input order, by id: given, suggested, wrong_probability, reason, scores
+    # A row per input row, in input order, by id: given, suggested, which is given unless that is likelier wrong than
+    # right, wrong_probability, reason, alternative, which is the likeliest other class, and single scores
+    issues: pd.DataFrame
     noise_rate: float  # expected share of wrong labels among rows that have one
     noise_rate_interval: tuple[float, float]  # 95 %, the model's own error included
     transition: pd.DataFrame  # P(given | true), a row per true class

@@ -27,10 +27,11 @@ def labelled(audit: Audit) -> Any:
 
 
 def suspicious(audit: Audit) -> Any:
-    """The rows of the table of issues that are worth a look, the most suspicious first."""
+    """The rows of the table of issues that are worth a look, the most suspicious first; another class is suggested."""
     ordered = labelled(audit).sort_values("wrong_probability", ascending=False, kind="stable")
     worth = int((ordered["wrong_probability"] >= LEAST).sum())
-    return ordered.head(min(max(worth, FEWEST), MOST))
+    first = ordered.head(min(max(worth, FEWEST), MOST))
+    return first.assign(suggested=first["alternative"])
 
 
 def write_issues(audit: Audit, name: str, path: Path) -> None:
