@@ -191,9 +191,10 @@ def test_every_page_is_on_the_contents_page():
 
 
 def test_the_code_in_the_readme_runs():
-    (block,) = blocks("README.md", "python")
     found = {}
-    exec(block, found)
+    for block in blocks("README.md", "python"):
+        exec(block, found)
+    assert len(found["suspicious"]) < 100
     assert found["logits"].grad.isfinite().all()
 
 
