@@ -1,6 +1,7 @@
 """One thread per test process: several that share the cores would wait for each other."""
 
 import os
+import shutil
 
 import pytest
 
@@ -159,3 +160,17 @@ def sketch(tmp_path, monkeypatch):
     (folder / "table1.csv").write_text(SKETCHED)
     monkeypatch.setitem(paper.__globals__, "HERE", tmp_path / "papers")
     return paper("sketch")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A Chromium, for pages that are looked at; skipped where there is none."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, (shutil.which(name) for name in found if name)), None)
+    if path is None:
+        pytest.skip("no Chromium on PATH")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()

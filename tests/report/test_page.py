@@ -1,8 +1,6 @@
 import html
 import json
-import os
 import re
-import shutil
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
@@ -461,19 +459,6 @@ def test_runs_in_the_plane_have_their_regions_by_method_for_the_first_seed(fabri
 def test_where_no_label_is_known_to_be_wrong_none_is_explained(fabricate):
     store = small(fabricate, classes=("no", "yes"), truth="unknown")
     assert "labelled wrongly" not in page(lay_in_the_plane(store, wrong=False))
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, (shutil.which(name) for name in found if name)), None)
-    if path is None:
-        pytest.skip("no Chromium on PATH")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -1,8 +1,5 @@
 """Audits with made-up numbers, so that pages and files can be tested without training, and a browser for pages."""
 
-import os
-import shutil
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -101,16 +98,3 @@ def read_source(path, **settings):
     """Data at a path, as the command reads them."""
     data = Data(str(path), **settings)
     return Source(path, data, read(path, data))
-
-
-@pytest.fixture(scope="session")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, (shutil.which(name) for name in found if name)), None)
-    if path is None:
-        pytest.skip("no Chromium on PATH")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield started
-        started.close()
