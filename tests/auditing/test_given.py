@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from labelnoise.auditing.given import given_beside, given_of, identified
+from labelnoise.auditing.given import given_beside, given_of, identified, own_index, without_minus_one
 from labelnoise.config import Data
 from labelnoise.errors import InputError
 
@@ -25,7 +25,7 @@ X = np.arange(8.0).reshape(4, 2)
 def test_labels_of_any_kind_become_numbers_of_named_classes(y, labels, classes, where):
     found = given_beside(y) if where == "beside" else given_of(X, y, Data())
     assert (found.labels.tolist(), found.classes) == (labels, classes)
-    assert found.ids == ("0", "1", "2", "3")
+    assert found.ids == (0, 1, 2, 3)
 
 
 def test_a_row_without_a_label_keeps_its_inputs():
@@ -83,3 +83,30 @@ def test_ids_of_a_table_are_there_once(tmp_path):
     (tmp_path / "t.csv").write_text("name,a,label\nr1,1,x\nr1,2,y\n")
     with pytest.raises(InputError, match="id 'r1' is in line 2 already"):
         given_of(tmp_path / "t.csv", None, Data(id_column="name"))
+
+
+@pytest.mark.parametrize("y", [[0, -1, 1, -1], np.array([0, -1, 1, -1]), pd.Series([0, -1, 1, -1], dtype="Int64")])
+def test_the_whole_number_minus_one_is_no_label(y):
+    labels, notes = without_minus_one(y)
+    assert given_beside(labels).labels.tolist() == [0, -1, 1, -1]
+    assert notes == ("the label -1 is taken for none (rows: 2)",)
+
+
+@pytest.mark.parametrize(("y", "classes"), [([-1, 1, 1, -1], None), ([-1, 0, 1, 0], [-1, 0, 1]), (["-1", "a"], None)])
+def test_minus_one_is_a_class_where_it_is_named_or_stands_for_the_other_of_two(y, classes):
+    labels, notes = without_minus_one(y, classes)
+    assert ("-1" in given_beside(labels, classes).classes, notes) == (True, ())
+
+
+def test_rows_of_a_table_are_called_as_its_index_has_them():
+    frame = pd.DataFrame({"a": [1.0, 2.0]}, index=["r", "s"])
+    assert list(own_index(frame)[0]) == ["r", "s"]
+    assert own_index(frame.to_numpy()) == (None, ())
+    numbers, notes = own_index(pd.concat([frame, frame]))
+    assert (list(numbers), len(notes)) == ([0, 1, 2, 3], 1)
+
+
+def test_lists_are_rows_of_an_array():
+    assert given_of(X.tolist(), [0, 1, 0, 1], Data()).dataset.x.shape == (4, 2)
+    with pytest.raises(InputError, match="not equally long"):
+        given_of([[1.0], [1.0, 2.0]], [0, 1], Data())

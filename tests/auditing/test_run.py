@@ -39,7 +39,7 @@ def test_networks_are_trained_on_folds_of_an_array():
     found = audit(X, Y, folds=2, epochs=30, seed=4)
     assert (found.evidence.probs.argmax(1) == (Y == "dog")).mean() > 0.9
     assert (found.evidence.classes, found.seed, found.notes) == (("cat", "dog"), 4, ("judged",))
-    assert found.ids == tuple(map(str, range(20)))
+    assert found.ids == tuple(range(20))
 
 
 def test_a_table_with_missing_labels_has_a_row_for_each_of_its_rows(tmp_path):
@@ -101,7 +101,9 @@ def test_fewer_folds_than_asked_for_are_noted():
         ((None, Y), {"probs": PROBS[:, 0]}, r"shape \(rows, classes\)"),
         ((None, Y), {"embeddings": X[:5]}, "a row for each of the 20 labels"),
         ((None, Y), {"probs": PROBS, "ids": ["a"] * 20}, "id 'a' is in row 0 and again in row 1"),
-        ((X, Y), {"folds": 1}, "folds must be at least 2"),
+        ((None, Y), {"probs": pd.DataFrame(PROBS, columns=["cat", "cow"])}, "the columns of probs are cat, cow but"),
+        ((X, Y), {"folds": 2.5}, "whole number, at least 2, not 2.5"),
+        ((X, Y), {"folds": 1}, "folds must be a whole number, at least 2"),
         ((X, np.array(["cat"] * 20)), {}, "at least two classes must occur"),
         (("digitss", None), {}, "unknown data set 'digitss'"),
         ((X, np.arange(20)), {}, "too many for classes"),
@@ -116,3 +118,28 @@ def test_probabilities_of_other_classes_than_the_table_s_are_refused(tmp_path):
     pd.DataFrame(X).assign(label=Y).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(InputError, match="3 columns but the data have 2 classes"):
         audit(tmp_path / "t.csv", probs=np.full((20, 3), 1 / 3))
+
+
+def test_a_table_keeps_its_index_and_a_column_of_ids_goes_first():
+    frame = pd.DataFrame(X, columns=list("abc"), index=range(100, 120))
+    assert audit(frame, Y, folds=2, epochs=1).ids == tuple(range(100, 120))
+    assert audit(frame, Y, embeddings=X).ids == tuple(range(100, 120))
+    named = frame.assign(kind=Y, name=[f"r{row}" for row in range(20)])
+    settings = Data(label_column="kind", id_column="name")
+    assert audit(named, settings=settings, folds=2, epochs=1).ids[0] == "r0"
+
+
+def test_columns_with_names_are_put_in_the_order_of_the_classes():
+    probs = np.column_stack([np.full(20, 0.2), np.full(20, 0.8)])
+    found = audit(None, Y, probs=pd.DataFrame(probs, columns=["dog", "cat"]))
+    np.testing.assert_allclose(found.evidence.probs[0], [0.8, 0.2], rtol=1e-6)
+
+
+def test_a_label_of_minus_one_is_none_and_noted():
+    found = audit(None, np.where(Y == "cat", 0, 1) - 2 * (np.arange(20) == 3), probs=PROBS)
+    assert found.evidence.given[3] == -1
+    assert found.notes == ("the label -1 is taken for none (rows: 1)", "judged")
+
+
+def test_one_further_method_may_be_a_text():
+    assert len(audit(X, Y, folds=2, epochs=1, others="ce").evidence.others) == 1

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 
@@ -41,11 +42,13 @@ def given_beside(y: Any, classes: Sequence[Any] | None = None, columns: int | No
         names = _matched(tuple(filter(None, found.names)), columns)
     else:
         names = _matched(ordered(_occurring(found)), columns)
-    return Given(_codes(found, names), names, numbered(len(found.codes)))
+    return Given(_codes(found, names), names, tuple(range(len(found.codes))))
 
 
 def given_of(source: Any, y: Any, settings: Data, classes: Sequence[Any] | None = None, seed: int = 0) -> Given:
     """From data with their inputs: a name, a path, a DataFrame, or an array with y."""
+    if isinstance(source, list | tuple):
+        source = _stacked(source)
     if isinstance(source, str) and y is None and not is_own(source):
         DATASETS.get(source)  # a sentence where there is none of this name
         dataset = load(source, seed)
@@ -58,7 +61,29 @@ def given_of(source: Any, y: Any, settings: Data, classes: Sequence[Any] | None 
         place = torch.tensor([names.index(name) if name in names else 0 for name in dataset.classes])
         given = torch.where(given < 0, given, place[given])
         dataset = replace(dataset, y_given=given.clamp_min(0), y_true=None, classes=names)
-    return Given(given.numpy(), dataset.classes, dataset.ids, dataset, dataset.notes)
+    ids = tuple(range(len(given))) if _is_array(source) else dataset.ids
+    return Given(given.numpy(), dataset.classes, ids, dataset, dataset.notes)
+
+
+def without_minus_one(y: Any, classes: Sequence[Any] | None = None) -> tuple[Any, tuple[str, ...]]:
+    """Labels in which the whole number -1 is none, and a sentence on that; it is a class if named, or beside 1."""
+    values = vector(y, BESIDE)
+    if getattr(getattr(values, "dtype", None), "kind", "") != "i" or "-1" in map(str, classes or ()):
+        return values, ()
+    series = pd.Series(values)
+    none = (series == -1).fillna(False).astype(bool)
+    if not none.any() or set(series[~none].dropna()) == {1}:
+        return values, ()
+    return series.mask(none), (f"the label -1 is taken for none (rows: {none.sum()})",)
+
+
+def own_index(source: Any) -> tuple[Sequence[Hashable] | None, tuple[str, ...]]:
+    """The index of a table or column, which are the ids of its rows, or a sentence where it names some alike."""
+    if not hasattr(source, "iloc"):
+        return None, ()
+    if source.index.is_unique:
+        return source.index, ()
+    return range(len(source)), ("the index of the table holds the same twice, so rows are called by their numbers",)
 
 
 def identified(given: Given, ids: Sequence[Hashable] | None) -> Given:
@@ -73,6 +98,19 @@ def identified(given: Given, ids: Sequence[Hashable] | None) -> Given:
         if first.setdefault(name, row) != row:
             raise InputError(f"id {name!r} is in row {first[name]} and again in row {row}; each must be there once")
     return given._replace(ids=names)
+
+
+def _stacked(rows: Sequence[Any]) -> NDArray[Any]:
+    try:
+        return np.asarray(rows)
+    except ValueError:
+        raise InputError(
+            "the rows of X are not equally long; give an array, or lists of as many numbers each"
+        ) from None
+
+
+def _is_array(source: Any) -> bool:
+    return hasattr(source, "__array__") and not hasattr(source, "iloc")
 
 
 def _occurring(found: Factor) -> list[str]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from labelnoise.auditing.evidence import Evidence
 from labelnoise.auditing.folds import fold_evidence
-from labelnoise.auditing.given import Given, given_beside, given_of, identified
+from labelnoise.auditing.given import Given, given_beside, given_of, identified, own_index, without_minus_one
 from labelnoise.auditing.linear import linear_probs
 from labelnoise.auditing.neighbours import checked_embeddings, neighbour_shares
 from labelnoise.config import Data
@@ -32,7 +32,7 @@ def audit(
     embeddings: Any = None,
     classes: Sequence[Any] | None = None,
     method: str = "gce",
-    others: Sequence[str] = (),
+    others: str | Sequence[str] = (),
     folds: int = 5,
     epochs: int | None = None,
     seed: int = 0,
@@ -42,20 +42,24 @@ def audit(
 ) -> "Audit":
     """Which labels are wrong, how many, and how sure that is.
 
-    `X` is a path or name, a DataFrame, or an array with labels y: names, numbers or booleans, None or NaN where a row
-    has none. Networks are trained on folds by `method`, such as `"gce(q=0.5)"`, and by `others` whose agreement counts
-    too. Nothing is trained where you give `probs` (n, K), out of sample, with columns in the order of `classes`, or
-    `embeddings` (n, D), on which a logistic regression is. Then X may be None. Embeddings beside other evidence tell
-    what the nearest rows are labelled. `settings` says which columns of a table mean what, as `Data(label_column="y")`.
+    `X` is a path or name, a DataFrame, or an array with labels y: names, numbers or booleans, None, NaN or the whole
+    number -1 where a row has none. The issues have the index of a DataFrame, and numbers of rows for an array.
+    Networks are trained on folds by `method`, such as `"gce(q=0.5)"`, and by `others` whose agreement counts too.
+    Nothing is trained where you give `probs` (n, K), out of sample, with columns in the order of `classes` or a
+    DataFrame whose columns are called after them, or `embeddings` (n, D), on which a logistic regression is. Then X
+    may be None. Embeddings beside other evidence tell what the nearest rows are labelled. `settings` says which
+    columns of a table mean what, as `Data(label_column="y")`.
     """
     told = None if probs is None else checked_probs(probs)
+    y, unlabelled = (None, ()) if y is None else without_minus_one(y, classes)
     if y is not None and (X is None or told is not None or embeddings is not None):
         given = given_beside(y, classes, None if told is None else told.shape[1])
     else:
         given = given_of(X, y, settings, classes, seed)
-    given = identified(given, ids)
+    given = _named(given, X if X is not None else y, ids, settings)
+    given = given._replace(notes=(*unlabelled, *given.notes))
     if told is not None:
-        evidence = Evidence(given.labels, _fitting(told, given), given.classes)
+        evidence = Evidence(given.labels, _fitting(_arranged(probs, told, given), given), given.classes)
     elif embeddings is not None:
         evidence = _linear(given, embeddings, folds, seed)
     elif given.dataset is None:
@@ -65,7 +69,7 @@ def audit(
             given.dataset,
             given=given.labels,
             method=method,
-            others=others,
+            others=(others,) if isinstance(others, str) else others,
             folds=folds,
             epochs=epochs,
             seed=seed,
@@ -93,6 +97,26 @@ def checked_probs(probs: Any) -> NDArray[np.float32]:
     if matrix.ndim != 2 or matrix.shape[1] < 2 or matrix.dtype.kind not in "biuf":
         raise InputError(f"probs must be numbers of shape (rows, classes), not {matrix.dtype} of {matrix.shape}")
     return matrix if matrix.dtype == np.float32 else matrix.astype(np.float32)
+
+
+def _named(given: Given, source: Any, ids: Sequence[Hashable] | None, settings: Data) -> Given:
+    if ids is not None or settings.id_column:
+        return identified(given, ids)
+    own, notes = own_index(source)
+    return identified(given, own)._replace(notes=(*given.notes, *notes))
+
+
+def _arranged(probs: Any, matrix: NDArray[np.float32], given: Given) -> NDArray[np.float32]:
+    # columns that have names are put in the order of the classes
+    if not hasattr(probs, "columns"):
+        return matrix
+    names = [str(each) for each in probs.columns]
+    if sorted(names) != sorted(given.classes):
+        raise InputError(
+            f"the columns of probs are {', '.join(names)} but the classes {', '.join(given.classes)}; call each column "
+            "after its class, or give an array"
+        )
+    return matrix[:, [names.index(each) for each in given.classes]]
 
 
 def _fitting(probs: NDArray[np.float32], given: Given) -> NDArray[np.float32]:

@@ -1,5 +1,6 @@
 """Rows cut into folds, each of which one network leaves aside: stratified by given label, seeded."""
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -10,10 +11,10 @@ from labelnoise.rng import Rng
 
 def possible_folds(folds: int, rows: int) -> tuple[int, tuple[str, ...]]:
     """As many folds as asked for or as there are rows, and a sentence where these are fewer."""
-    if folds < 2:
-        raise InputError(f"folds must be at least 2, not {folds}: a network judges rows that another has learnt from")
+    if not isinstance(folds, int | np.integer) or folds < 2:
+        raise InputError(f"folds must be a whole number, at least 2, not {folds!r}: rows are judged by other networks")
     if folds <= rows:
-        return folds, ()
+        return int(folds), ()
     return rows, (f"{folds} folds were asked for, but {rows} rows have a label; there are {rows} folds",)
 
 
