@@ -80,7 +80,10 @@ def test_memory_grows_with_rows_and_not_with_epochs():
         ([0, 1], np.zeros((2, 2)), [0, 2], "0 to 1, or -1"),
         ([0, 1], np.zeros((2, 2)), [0.0, 1.0], "numbers of classes"),
         (["a", "b"], np.array([[0, 0], [np.nan, 0]]), [0, 1], "the logits of row 'b' hold NaN"),
+        (["a", "b"], np.array([[0, 0], [np.inf, 0]]), [0, 1], "the logits of row 'b' hold NaN"),
+        (["a", "b"], np.array([[0, 0], [-np.inf, -np.inf]]), [0, 1], "the logits of row 'b' hold NaN"),
         (["a", "a"], np.zeros((2, 2)), [0, 1], "row 'a' .*keeps its label"),
+        ([["a"], ["b"]], np.zeros((2, 2)), [0, 1], r"the id \['a'\] is a list, which has no hash"),
     ],
 )
 def test_batches_that_cannot_be_are_refused_with_a_sentence(ids, logits, labels, message):
@@ -102,7 +105,7 @@ def test_nothing_recorded_is_said():
         Recorder(2).evidence()
 
 
-@pytest.mark.parametrize("classes", [1, ("a",), ("a", "a")])
+@pytest.mark.parametrize("classes", [1, ("a",), ("a", "a"), 2.5])
 def test_two_classes_are_the_least(classes):
     with pytest.raises(InputError, match="two or more"):
         Recorder(classes)
@@ -115,3 +118,25 @@ def test_the_audit_says_that_the_rows_were_learnt_from(monkeypatch):
     recorder.update(["a", "b"], np.zeros((2, 2)), [0, 1])
     recorder.audit(seed=3)
     assert asked == {"ids": ("a", "b"), "seed": 3, "notes": (IN_SAMPLE,)}
+
+
+def test_a_list_of_tensors_names_the_same_rows_each_time():
+    recorder = Recorder(np.int64(2))
+    for _ in range(2):
+        recorder.update(list(torch.arange(30)), np.zeros((30, 2)), list(torch.zeros(30, dtype=torch.int64)))
+    assert recorder.ids == tuple(range(30))
+
+
+@pytest.mark.parametrize("empty", [([], [], []), (torch.arange(0), torch.zeros(0, 2), torch.arange(0))])
+def test_a_batch_without_rows_adds_nothing(empty):
+    recorder = Recorder(2)
+    recorder.update(*empty)
+    assert len(recorder) == 0
+
+
+def test_classes_masked_by_minus_infinity_have_no_probability_and_a_margin_that_is_a_number():
+    recorder, logits = Recorder(3), np.array([[1.0, 0.0, -np.inf]] * 3 + [[1.0, -np.inf, -np.inf]])
+    recorder.update(range(4), logits, [0, 1, 2, 0])
+    evidence = recorder.evidence()
+    assert (evidence.probs[:3, 2] == 0).all()
+    assert evidence.margins.tolist() == [1.0, -1.0, -50.0, 50.0]

@@ -4,19 +4,21 @@ The network has seen these rows, so it may have learnt wrong labels by heart: th
 the epochs helps, since a wrong label is learnt late; out-of-fold probabilities are better.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelnoise.auditing.evidence import Evidence
+from labelnoise.data.rows import numbered
 from labelnoise.errors import InputError
 
 if TYPE_CHECKING:
     from labelnoise.auditing.result import Audit
 
 FIRST = 1024  # rows for which there is room at once; doubled where they are more
+MASKED = np.float32(50)  # how far below the largest logit one of minus infinity counts, so that margins are numbers
 IN_SAMPLE = (
     "the probabilities were recorded while the rows were learnt from, so wrong labels that were learnt by heart are "
     "missed; stop early, or use folds"
@@ -27,8 +29,7 @@ class Recorder:
     """Sums for each row over all epochs: its memory grows with rows and classes, not with epochs."""
 
     def __init__(self, classes: int | Sequence[str]) -> None:
-        names = map(str, range(classes)) if isinstance(classes, int) else classes
-        self.classes = tuple(names)
+        self.classes = numbered(int(classes)) if isinstance(classes, int | np.integer) else _names(classes)
         if len(set(self.classes)) < max(2, len(self.classes)):
             raise InputError(f"classes must be two or more different names, or how many there are, not {classes!r}")
         self._rows: dict[Hashable, int] = {}
@@ -51,6 +52,8 @@ class Recorder:
         Tensors, arrays or lists; a row may come again, in the next epoch or in the same.
         """
         names, scores, given = _listed(ids), _numbers(logits), np.asarray(_listed(labels))
+        if not (names or scores.size or given.size):
+            return
         self._check(names, scores, given)
         given = given.astype(np.int64)
         self._check_labels(names, given.tolist())
@@ -88,9 +91,10 @@ class Recorder:
                 f"{len(names)} ids came with logits of shape {logits.shape} and labels of shape {labels.shape}; "
                 f"for {len(self.classes)} classes they must have shapes {shape} and {shape[:1]}"
             )
+        _check_hashable(names)
         if labels.dtype.kind not in "biu" or (len(labels) and not -1 <= labels.min() <= labels.max() < shape[1]):
             raise InputError(f"labels must be numbers of classes, 0 to {shape[1] - 1}, or -1 where there is none")
-        if not (finite := np.isfinite(logits).all(1)).all():
+        if not (finite := np.isfinite(logits.max(1))).all():  # single classes may be masked by minus infinity
             raise InputError(f"the logits of row {names[int(finite.argmin())]!r} hold NaN or infinity; stop training")
 
     def _check_labels(self, names: list[Any], labels: list[int]) -> None:
@@ -112,8 +116,26 @@ class Recorder:
                 setattr(self, name, np.concatenate([held, np.zeros_like(held)]))
 
 
+def _names(classes: Any) -> tuple[str, ...]:
+    if not isinstance(classes, Iterable):
+        raise InputError(f"classes must be two or more different names, or how many there are, not {classes!r}")
+    return tuple(classes)
+
+
 def _listed(values: Any) -> list[Any]:
-    return list(values.tolist() if hasattr(values, "tolist") else values)
+    # single numbers of tensors and arrays as plain ones: equal tensors have different hashes
+    found = values.tolist() if hasattr(values, "tolist") else values
+    return [each.item() if getattr(each, "ndim", None) == 0 else each for each in found]
+
+
+def _check_hashable(names: list[Any]) -> None:
+    for name in names:
+        try:
+            hash(name)
+        except TypeError:
+            raise InputError(
+                f"the id {name!r} is a {type(name).__name__}, which has no hash; give numbers, texts or tuples"
+            ) from None
 
 
 def _numbers(logits: Any) -> NDArray[np.float32]:
@@ -130,7 +152,10 @@ def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _margins(logits: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
     # 0 where there is no label
-    rows = np.arange(len(logits))
-    others = logits.copy()
+    rows, largest = np.arange(len(logits)), logits.max(1, keepdims=True)
+    masked = np.isneginf(logits)
+    lowest = np.where(masked, largest, logits).min(1, keepdims=True)
+    seen = np.where(masked, np.minimum(lowest, largest - MASKED), logits)
+    others = seen.copy()
     others[rows, labels] = -np.inf
-    return np.where(labels >= 0, logits[rows, labels] - others.max(1), np.float32(0))
+    return np.where(labels >= 0, seen[rows, labels] - others.max(1), np.float32(0))
