@@ -9,7 +9,18 @@ from labelnoise.errors import InputError
 from labelnoise.methods import build
 from labelnoise.nets import make_head
 from labelnoise.types import Context
-from labelnoise.untold import Maker, Rowless, Spec, Timeless, check_batch, check_peers, check_told, estimated
+from labelnoise.untold import (
+    Maker,
+    Rowless,
+    Spec,
+    Timeless,
+    check_batch,
+    check_call,
+    check_network,
+    check_peers,
+    check_told,
+    estimated,
+)
 
 
 def plain(outputs):
@@ -201,3 +212,30 @@ def test_lazy_layers_are_refused_until_they_have_weights():
 def test_a_maker_is_pickled_with_the_function_in_it():
     again = pickle.loads(pickle.dumps(Maker(plain)))
     assert again(3).out_features == 3
+
+
+@pytest.mark.parametrize(
+    ("net", "message"),
+    [
+        (lambda outputs: nn.Linear(4, 7), r"shape \(2, 7\) for 2 rows and 3 classes"),
+        (lambda outputs: nn.Linear(4, 1), r"shape \(2, 1\)"),
+        (lambda outputs: nn.Linear(5, outputs), r"cannot take inputs of shape \(rows, 4\)"),
+    ],
+)
+def test_a_network_of_other_inputs_or_outputs_is_refused(net, message):
+    with pytest.raises(InputError, match=message):
+        check_network(Spec((4,), 3, 0, Maker(net)))
+
+
+def test_a_network_that_fits_passes_and_nobody_s_random_numbers_change():
+    before = torch.random.get_rng_state()
+    check_network(Spec((4,), 3, 0, Maker(lambda outputs: nn.Linear(4, outputs).double())))
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_a_maker_must_take_its_outputs_and_settings():
+    check_call(lambda outputs, width: None, {"width": 3})
+    with pytest.raises(InputError, match=r"net\(outputs, width=…\)"):
+        check_call(plain, {"width": 3})
+    with pytest.raises(InputError, match=r"net\(outputs\)"):
+        check_call(lambda: None, {})

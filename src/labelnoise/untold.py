@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch.nn.parameter import UninitializedParameter
 
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Estimate, Stage
+from labelnoise.rng import seeded_init
 from labelnoise.types import Batch, Context, DataSpec, Head, Snapshot
 
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
@@ -102,6 +104,38 @@ def _logits(network: nn.Module, inputs: object, output: Any) -> Tensor:
             "wrap it in a module that returns them alone"
         )
     return logits
+
+
+def check_call(net: Callable[..., nn.Module], settings: Mapping[str, Any]) -> None:
+    """An error where a maker of networks does not take its number of outputs and these settings."""
+    try:
+        signature(net).bind(1, **settings)
+    except TypeError as problem:
+        call = ", ".join(["outputs", *(f"{name}=…" for name in settings)])
+        raise InputError(f"net cannot be called as net({call}): {problem}") from None
+    except ValueError:  # a function that is not written in Python does not tell
+        return
+
+
+def check_network(spec: DataSpec) -> None:
+    """An error where a network cannot take inputs of this shape, or gives other numbers than one for each class."""
+    with seeded_init(0, "check"):  # so that nobody else's random numbers change
+        network = spec.net(spec.classes).to("cpu", torch.float32).eval()
+        try:
+            with torch.no_grad():
+                shape = tuple(network(torch.zeros(2, *spec.shape)).shape)
+        except (TypeError, ValueError, RuntimeError, IndexError) as problem:
+            if isinstance(problem, InputError):
+                raise
+            raise InputError(
+                f"the network that net makes cannot take inputs of shape (rows, {', '.join(map(str, spec.shape))}): "
+                f"{problem}"
+            ) from problem
+    if shape != (2, spec.classes):
+        raise InputError(
+            f"the network that net makes gives a tensor of shape {shape} for 2 rows and {spec.classes} classes; end it "
+            "with as many outputs as net is told"
+        )
 
 
 def estimated(

@@ -73,6 +73,33 @@ def test_networks_of_one_s_own_are_made_by_a_function_with_settings():
     assert (found.probs.argmax(1) == dataset.y_given).float().mean() > 0.9
 
 
+class Branching(nn.Module):
+    """Looks at its data, which packed networks cannot."""
+
+    def __init__(self, outputs):
+        super().__init__()
+        self.linear = nn.Linear(3, outputs)
+
+    def forward(self, x):
+        return self.linear(x) if x.mean() > -100 else self.linear(-x)
+
+
+def dropping(outputs):
+    return nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.3), nn.Linear(8, outputs))
+
+
+@pytest.mark.parametrize("net", [Branching, dropping])
+def test_networks_of_one_s_own_may_branch_and_drop(net):
+    plan = plan_for(blobs(), net=net, settings={}, epochs=3)
+    first, second = (crossfit(from_text("ce"), plan).probs for _ in range(2))
+    assert first.tolist() == second.tolist()
+
+
+def test_a_network_with_another_number_of_outputs_is_refused():
+    with pytest.raises(InputError, match="as many outputs as net is told"):
+        crossfit(from_text("ce"), plan_for(blobs(), net=lambda outputs: nn.Linear(3, 7), settings={}))
+
+
 def test_a_class_of_one_row_and_folds_of_one_class_are_no_obstacle():
     x = torch.randn(6, 2, generator=torch.Generator().manual_seed(0))
     found = crossfit(from_text("gce"), plan_for(Dataset.from_arrays(x, torch.tensor([0, 0, 0, 0, 0, 1])), folds=6))

@@ -21,13 +21,14 @@ from labelnoise.engine.execution import DEFAULT
 from labelnoise.engine.loop import Training
 from labelnoise.errors import InputError
 from labelnoise.methods.base import Method
-from labelnoise.rng import hashed
+from labelnoise.rng import hashed, seeded_init
 from labelnoise.sweep.run import Display, failure, make_runner
 from labelnoise.threads import threads
 from labelnoise.types import DataSpec, NetFactory
 
 Maker = Callable[..., nn.Module]  # makes a network, given its number of outputs and settings
 Net = str | Maker  # one of a registered name
+ONE_BY_ONE = "streams"  # the executor for networks of one's own, which may draw or branch and so not be packed
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class CrossFit:
 def made_by(net: Maker, settings: Mapping[str, Any]) -> NetFactory:
     """Networks that a function makes, given its number of outputs and these settings."""
     checked = untold.Maker(net)
+    untold.check_call(net, settings)
     return untold.Maker(partial(net, **settings)) if settings else checked
 
 
@@ -94,14 +96,16 @@ def crossfit(method: Method, plan: Plan, display: Display | None = None, *, marg
     spec = DataSpec(
         plan.dataset.shape, len(plan.dataset.classes), samples, plan.factory, min(plan.train.batch, samples)
     )
+    if not isinstance(plan.net, str):
+        untold.check_network(spec)
     loader = make_loader(tasks, plan.train, plan.device)
-    name = choose(method, spec, len(tasks), plan.device)
+    name = choose(method, spec, len(tasks), plan.device) if isinstance(plan.net, str) else ONE_BY_ONE
     runner = make_runner(name, [method] * len(tasks), spec, loader, config=configs[0], execution=DEFAULT)
     watch = Watch(runner, loader, display, margins=margins)
     training = Training(runner, loader, spec, plan.train, observer=watch)
     display.begin(method.name, len(tasks), plan.train.epochs, 0)
     cores = threads_that_pay(spec.net(spec.classes), spec.batch * runner.runs_per_call)
-    with threads(cores), DEFAULT.settings(plan.device):
+    with threads(cores), DEFAULT.settings(plan.device), seeded_init(plan.seed, "crossfit"):  # for dropout of others
         training.run()
     display.end(plan.train.epochs)
     if training.failed:
