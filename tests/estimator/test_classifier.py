@@ -112,7 +112,10 @@ def test_the_same_random_state_gives_the_same_classifier():
         ({"method": "gcee"}, "unknown method 'gcee'"),
         ({"net": "mlpp"}, "unknown net 'mlpp'"),
         ({"net__width": 3}, "net 'mlp' has no setting 'width'"),
-        ({"epoch": 3}, "there is no parameter 'epoch'; did you mean"),
+        ({"method": None}, "method must be a text"),
+        ({"validation_fraction": "a"}, "validation_fraction must be a number, not 'a'"),
+        ({"epochs": "3"}, "epochs must be a whole number, or None for what suits, not '3'"),
+        ({"learning_rate": "a"}, "learning_rate must be a number"),
         ({"validation_fraction": 0.0}, "validation_fraction must be above 0"),
         ({"epochs": 0}, "epochs must be at least 1"),
         ({"net": own_net(3), "net__widths": "8"}, "must be a function that makes"),
@@ -124,5 +127,39 @@ def test_wrong_parameters_are_refused_by_fit_with_a_sentence(wishes, message):
 
 
 def test_one_class_is_refused():
-    with pytest.raises(InputError, match="one class"):
+    with pytest.raises(InputError, match=r"one class, 0\.0;"):
         small().fit(X, np.zeros(150))
+
+
+@pytest.mark.parametrize("name", ["epoch", "fit", "_further"])
+def test_names_that_are_no_parameters_are_refused_at_once(name):
+    found = small()
+    for change in (found.set_params, NoisyLabelClassifier):
+        with pytest.raises(ValueError, match=f"there is no parameter '{name}'; "):
+            change(**{name: 3})
+    assert callable(found.fit)
+
+
+def test_an_attribute_of_the_user_s_is_no_parameter():
+    found = small()
+    found.remark = "mine"
+    assert "remark" not in found.get_params()
+    clone(found).fit(X, Y)
+
+
+def test_a_search_may_draw_numbers_of_numpy():
+    places = {"epochs": np.arange(2, 4), "batch_size": np.array([16]), "learning_rate": np.float32([0.01])}
+    assert GridSearchCV(small(), places, cv=2, error_score="raise").fit(X, Y).best_params_["epochs"] in (2, 3)
+
+
+def test_a_class_that_is_never_predicted_is_warned_of():
+    generator = np.random.default_rng(0)
+    rare = np.where(np.arange(200) < 8, "rare", "usual")
+    with pytest.warns(UserWarning, match=r"predicted to be rare, .* try method=\"ce\" or fewer epochs") as seen:
+        small().fit(generator.normal(size=(200, 4)), rare)
+    assert [each.filename for each in seen] == [__file__]
+
+
+def test_nothing_is_warned_of_where_all_classes_are_predicted(recwarn):
+    small().fit(X, Y)
+    assert not recwarn.list

@@ -111,3 +111,10 @@ def test_a_model_of_a_comparison_is_no_classifier(tmp_path):
 def test_an_unfitted_classifier_cannot_be_saved(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         NoisyLabelClassifier().save(tmp_path / "own.safetensors")
+
+
+def test_numbers_of_numpy_come_back_as_plain_ones(tmp_path):
+    wishes = {"epochs": np.int64(2), "learning_rate": np.float32(0.5), "random_state": np.int64(3)}
+    fitted(**wishes).save(tmp_path / "own.safetensors")
+    found = NoisyLabelClassifier.load(tmp_path / "own.safetensors").get_params()
+    assert {name: found[name] for name in wishes} == {"epochs": 2, "learning_rate": 0.5, "random_state": 3}

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
+from warnings import warn
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ from labelnoise.data.rows import numbered
 from labelnoise.errors import InputError
 from labelnoise.estimator import saved
 from labelnoise.estimator.choice import choose
+from labelnoise.estimator.parameters import number, plain, text, whole
 from labelnoise.estimator.quality import quality
 from labelnoise.registry import nearest
 from labelnoise.results.model import Member, Model, model_of
@@ -73,7 +75,10 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         return {**super().get_params(deep), **self._further}
 
     def set_params(self, **params: Any) -> Self:
-        """Change some; as scikit-learn has it, what is wrong with them is said by `fit`."""
+        """Change some; as scikit-learn has it, names are checked here and values by `fit`."""
+        known = self._get_param_names()
+        if unknown := [name for name in params if name not in known and not name.startswith(NET)]:
+            raise InputError(f"there is no parameter {unknown[0]!r}; {nearest(unknown[0], [*known, NET])}")
         for name, value in params.items():
             setattr(self, name, value)
         return self
@@ -84,9 +89,10 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise InputError(f"y holds one class, {self.classes_[0]!r}; at least two must occur")
+            raise InputError(f"y holds one class, {plain(self.classes_[0])!r}; at least two must occur")
         plan = self._plan(inputs, codes)
-        fit, self.scores_, self.choice_ = choose(self.method, plan)
+        fit, self.scores_, self.choice_ = choose(text("method", self.method), plan)
+        self._warn_of_unpredicted(fit)
         self.method_, self.history_ = fit.method.name, fit.history
         found = quality(fit.probs, plan.dataset.y_given, plan.seed)
         self.transition_, self.label_quality_ = found.transition, found.labels
@@ -121,30 +127,38 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     @property
     def net_settings(self) -> dict[str, Any]:
         """Parameters of the network by their own names."""
-        if unknown := [name for name in self._further if not name.startswith(NET)]:
-            known = [*self._get_param_names(), NET]
-            raise InputError(f"there is no parameter {unknown[0]!r}; {nearest(unknown[0], known)}")
-        return {name.removeprefix(NET): value for name, value in self._further.items()}
+        return {name.removeprefix(NET): plain(value) for name, value in self._further.items()}
 
     @property
     def _further(self) -> dict[str, Any]:
-        # beside those with names in the signature; what ends with _ is fitted, what begins with it is scikit-learn's
-        others = {name: value for name, value in vars(self).items() if name not in self._get_param_names()}
-        return {name: value for name, value in others.items() if "_" not in (name[0], name[-1])}
+        # beside those with names in the signature
+        return {name: value for name, value in vars(self).items() if name.startswith(NET)}
+
+    def _warn_of_unpredicted(self, fit: CrossFit) -> None:
+        predicted = set(fit.probs.argmax(1).tolist())
+        if unpredicted := [str(name) for code, name in enumerate(self.classes_) if code not in predicted]:
+            warn(
+                f"no row that the networks left aside is predicted to be {', '.join(unpredicted)}, so all such labels "
+                'look wrong although they may be right; try method="ce" or fewer epochs',
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _plan(self, inputs: NDArray[Any], codes: NDArray[Any]) -> Plan:
-        if not 0 < self.validation_fraction <= 0.5:
-            raise InputError(f"validation_fraction must be above 0 and at most 0.5, not {self.validation_fraction}")
+        aside = number("validation_fraction", self.validation_fraction)
+        if not 0 < aside <= 0.5:
+            raise InputError(f"validation_fraction must be above 0 and at most 0.5, not {aside}")
         rows = from_array("X", inputs, codes, Origin("X"))
         dataset = Dataset(
             "X", rows.inputs.x, torch.from_numpy(codes), None, numbered(len(self.classes_)), encoding=rows.encoding
         )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        folds, _ = possible_folds(max(2, round(1 / self.validation_fraction)), len(dataset))
-        net, train = suited(dataset, len(dataset), epochs=self.epochs, batch=self.batch_size)
-        train = replace(train, optimiser=Optimiser(lr=self.learning_rate))
+        folds, _ = possible_folds(max(2, round(1 / aside)), len(dataset))
+        epochs, batch = whole("epochs", self.epochs), whole("batch_size", self.batch_size)
+        net, train = suited(dataset, len(dataset), epochs=epochs, batch=batch)
+        train = replace(train, optimiser=Optimiser(lr=number("learning_rate", self.learning_rate)))
         splits = cut(dataset.y_given, folds, seed)
-        chosen = net if isinstance(self.net, str) and self.net == "auto" else self.net
+        chosen = net if isinstance(self.net, str) and self.net == "auto" else plain(self.net)
         return Plan(dataset, splits, chosen, self.net_settings, train, seed, find_device(self.device))
 
 

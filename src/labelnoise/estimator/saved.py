@@ -10,6 +10,7 @@ from torch import Tensor
 from labelnoise.crossfit.train import Maker, made_by
 from labelnoise.engine import checkpoint
 from labelnoise.errors import InputError
+from labelnoise.estimator.parameters import plain
 from labelnoise.results.model import Model
 from labelnoise.types import NetFactory
 
@@ -82,7 +83,7 @@ def predictor(weights: dict[str, Tensor], facts: dict[str, Any], net: NetFactory
 
 def _parameters(classifier: "NoisyLabelClassifier") -> dict[str, Any]:
     # what JSON can hold: no function, and no generator of random numbers
-    found = classifier.get_params()
+    found = {name: plain(value) for name, value in classifier.get_params().items()}
     return found | {
         "net": found["net"] if isinstance(found["net"], str) else None,
         "random_state": found["random_state"] if isinstance(found["random_state"], int) else None,
