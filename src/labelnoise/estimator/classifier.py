@@ -58,7 +58,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         validation_fraction: float = 0.2,
         device: str = "auto",
         random_state: Any = None,
-        **net_parameters: Any,
+        **net__: Any,
     ) -> None:
         self.method = method
         self.net = net
@@ -68,7 +68,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.device = device
         self.random_state = random_state
-        self.set_params(**net_parameters)
+        self.set_params(**net__)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters, those of the network among them."""
