@@ -102,6 +102,7 @@ def test_fewer_folds_than_asked_for_are_noted():
         ((None, Y), {"embeddings": X[:5]}, "a row for each of the 20 labels"),
         ((None, Y), {"probs": PROBS, "ids": ["a"] * 20}, "id 'a' is in row 0 and again in row 1"),
         ((None, Y), {"probs": pd.DataFrame(PROBS, columns=["cat", "cow"])}, "the columns of probs are cat, cow but"),
+        ((pd.DataFrame(X[:5]), Y), {"probs": PROBS}, "X has 5 rows but y 20 labels"),
         ((X, Y), {"folds": 2.5}, "whole number, at least 2, not 2.5"),
         ((X, Y), {"folds": 1}, "folds must be a whole number, at least 2"),
         ((X, np.array(["cat"] * 20)), {}, "at least two classes must occur"),

@@ -103,6 +103,8 @@ def _named(given: Given, source: Any, ids: Sequence[Hashable] | None, settings: 
     if ids is not None or settings.id_column:
         return identified(given, ids)
     own, notes = own_index(source)
+    if own is not None and len(own) != len(given.labels):
+        raise InputError(f"X has {len(own)} rows but y {len(given.labels)} labels; give one for each row")
     return identified(given, own)._replace(notes=(*given.notes, *notes))
 
 
