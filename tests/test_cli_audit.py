@@ -121,6 +121,15 @@ def test_without_review_the_audit_alone_decides(survey, suspects):
     assert {name for name in before if before[name] != after[name]} == {"p3", "p4"}
 
 
+@pytest.mark.parametrize("mode", ["drop", "relabel"])
+def test_without_review_no_class_ends(survey, suspects, mode):
+    suspects(*(f"p{n}" for n in range(1, 20, 2)))
+    result = run(survey, *COLUMNS, "--mode", mode)
+    assert "Every label of class yes seems wrong" in result.output
+    assert "Every label of class yes seems wrong" in (survey.parent / "audit" / "audit.html").read_text()
+    assert (survey.parent / "audit" / "cleaned.csv").read_bytes() == survey.read_bytes()
+
+
 def test_options_reach_the_audit(survey, suspects, tmp_path):
     audit = suspects("p3")
     np.save(tmp_path / "p.npy", np.full((20, 2), 0.5, np.float32))

@@ -1,5 +1,6 @@
 """The command `labelnoise audit`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,7 @@ def audit(
 
     from labelnoise.auditing.run import audit as run
     from labelnoise.report.terminal import Terminal
+    from labelnoise.reviewing.remarks import on_classes
     from labelnoise.reviewing.summary import lines
     from labelnoise.reviewing.written import check_folder, write_audit
 
@@ -90,6 +92,7 @@ def audit(
             settings=source.settings,
             display=display,
         )
+    found = replace(found, notes=(*found.notes, *on_classes(found, source)))
     paths = write_audit(found, source, mode, folder, force=force)
     if not quiet:
         click.echo("\n".join([*lines(found), ""]))

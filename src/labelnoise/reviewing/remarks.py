@@ -1,0 +1,19 @@
+"""Sentences on what cleaned data do otherwise than one might expect."""
+
+from collections.abc import Iterator
+
+from labelnoise.auditing.result import Audit
+from labelnoise.reviewing.corrections import condemned
+from labelnoise.reviewing.source import Source
+
+MOST_NAMED = 5  # classes; of more the first are named
+
+
+def on_classes(audit: Audit, source: Source) -> Iterator[str]:
+    """On classes that the audit takes to be wrong altogether."""
+    if names := condemned(audit, source.dataset):
+        told = ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
+        yield (
+            f"Every label of class {told} seems wrong, which a rare class that was not learnt looks like too: "
+            "the cleaned data keep these rows as they are until somebody has looked at them."
+        )
