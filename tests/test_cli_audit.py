@@ -253,6 +253,34 @@ def test_the_data_are_never_written_over(survey, suspects):
     assert survey.read_bytes() == before
 
 
+@pytest.mark.parametrize("out", ["photos/audit", "photos/ant/00.png/audit"])
+def test_a_place_that_will_not_do_is_told_before_anything_is_trained(photos, suspects, tmp_path, out):
+    audit, before = suspects(), sorted(tmp_path.rglob("*"))
+    result = run("photos", "--out", out)
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert not hasattr(audit, "options")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_image_that_a_link_leads_to_is_left_out_and_told(photos, suspects, tmp_path):
+    (photos / "ant" / "00.png").rename(tmp_path / "secret.png")
+    (photos / "ant" / "00.png").symlink_to(tmp_path / "secret.png")
+    suspects("bee/11.png")
+    result = run("photos")
+    assert result.exit_code == 0, result.output
+    assert "such as photos/ant/00.png" in result.output
+    assert set(labels("photos")) - set(labels("audit/cleaned")) == {"ant/00.png", "bee/11.png"}
+
+
+def test_a_column_of_weights_is_told_before_anything_is_trained(survey, suspects, tmp_path):
+    audit = suspects()
+    survey.write_text(survey.read_text().replace("x;", "weight;", 1))
+    result = run(survey, *COLUMNS, "--mode", "weight")
+    assert (result.exit_code, "has a column 'weight' already" in result.output) == (2, True)
+    assert not hasattr(audit, "options")
+    assert [path.name for path in tmp_path.iterdir()] == ["survey.csv"]
+
+
 @pytest.mark.parametrize("content", [b"no array", None])
 def test_a_file_of_probabilities_that_is_none_is_told(survey, suspects, tmp_path, content):
     suspects()

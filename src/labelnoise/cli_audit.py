@@ -73,7 +73,7 @@ def audit(
 
     from labelnoise.auditing.run import audit as run
     from labelnoise.report.terminal import Terminal
-    from labelnoise.reviewing.remarks import on_classes
+    from labelnoise.reviewing.remarks import on_classes, on_images
     from labelnoise.reviewing.summary import lines
     from labelnoise.reviewing.written import check_folder, write_audit
 
@@ -92,7 +92,7 @@ def audit(
             settings=source.settings,
             display=display,
         )
-    found = replace(found, notes=(*found.notes, *on_classes(found, source)))
+    found = replace(found, notes=(*found.notes, *on_classes(found, source), *on_images(source)))
     paths = write_audit(found, source, mode, folder, force=force)
     if not quiet:
         click.echo("\n".join([*lines(found), ""]))
@@ -101,15 +101,18 @@ def audit(
 
 
 def _apply(source: "Source", applied: tuple[Path, ...], mode: str, out: Path | None, *, force: bool) -> None:
-    from labelnoise.reviewing.cleaned import check_place, default_name, write_cleaned
+    from labelnoise.reviewing.cleaned import check_cleaned, check_form, default_name, write_cleaned
     from labelnoise.reviewing.corrections import read_decisions
     from labelnoise.reviewing.outcome import changes, outcome
+    from labelnoise.reviewing.remarks import on_images
 
     path = out or Path(default_name(source, mode))
-    check_place(source, path, force=force)
+    check_form(source, mode)
+    check_cleaned(source, path, force=force)
     done = outcome(source.dataset, read_decisions(applied, source.dataset), mode)
     write_cleaned(source, done, path, force=force)
-    click.echo(changes(source.dataset, done, mode))
+    for sentence in (changes(source.dataset, done, mode), *on_images(source)):
+        click.echo(sentence)
     click.echo(str(path))
 
 

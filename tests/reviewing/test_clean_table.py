@@ -3,7 +3,7 @@ import pytest
 
 from labelnoise.data.factor import Origin
 from labelnoise.errors import InputError
-from labelnoise.reviewing.clean_table import labelled, relabelled, write_delimited, write_parquet
+from labelnoise.reviewing.clean_table import check_free, labelled, relabelled, write_delimited, write_parquet
 from labelnoise.reviewing.corrections import Decisions
 from labelnoise.reviewing.outcome import outcome
 
@@ -59,7 +59,7 @@ def test_a_column_of_weights_that_is_there_is_not_written_over(people, tmp_path,
     path = tmp_path / "w.csv"
     path.write_bytes(people.path.read_bytes().replace(b"size", b"weight", 1))
     with pytest.raises(InputError, match="has a column 'weight' already"):
-        cleaned(source_of(path), Decisions({}, {0: 0.5}), "weight", tmp_path)
+        check_free(path, source_of(path))
 
 
 def test_a_file_that_has_changed_since_is_refused_and_nothing_written(people, tmp_path):

@@ -1,4 +1,4 @@
-from labelnoise.reviewing.remarks import on_classes
+from labelnoise.reviewing.remarks import on_classes, on_images
 
 
 def test_a_class_that_seems_wrong_altogether_is_told(people, audit_of):
@@ -6,3 +6,12 @@ def test_a_class_that_seems_wrong_altogether_is_told(people, audit_of):
     (sentence,) = on_classes(audit_of(people.dataset, wrong=tall), people)
     assert sentence.startswith("Every label of class tall seems wrong")
     assert list(on_classes(audit_of(people.dataset, wrong=tall[1:]), people)) == []
+
+
+def test_images_that_links_lead_to_are_told(photos, source_of, tmp_path):
+    assert list(on_images(photos)) == []
+    (photos.path / "ant" / "0.png").rename(tmp_path / "secret.png")
+    (photos.path / "ant" / "0.png").symlink_to(tmp_path / "secret.png")
+    (sentence,) = on_images(source_of(photos.path))
+    assert "1 of them, such as" in sentence
+    assert "ant/0.png" in sentence

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from labelnoise.auditing.result import Audit
+from labelnoise.reviewing.clean_folder import leading_out
 from labelnoise.reviewing.corrections import condemned
 from labelnoise.reviewing.source import Source
 
@@ -16,4 +17,14 @@ def on_classes(audit: Audit, source: Source) -> Iterator[str]:
         yield (
             f"Every label of class {told} seems wrong, which a rare class that was not learnt looks like too: "
             "the cleaned data keep these rows as they are until somebody has looked at them."
+        )
+
+
+def on_images(source: Source) -> Iterator[str]:
+    """On images that are not brought along."""
+    if source.path is not None and source.kind == "folder" and (rows := leading_out(source.path, source.dataset)):
+        first = source.path / source.dataset.ids[rows[0]]
+        yield (
+            f"Cleaned data leave out images that links lead to from outside {source.path}, {len(rows):,} of them, "
+            f"such as {first}; move the files there."
         )
