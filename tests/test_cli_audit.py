@@ -189,6 +189,16 @@ def test_weights_take_decisions_and_else_probabilities(survey, suspects):
     assert [line.split(";")[-1] for line in lines[:8]] == ["weight", "0.99", "0.99", "0.99", "0", "0.1", "1", "0.99"]
 
 
+def test_weights_of_rows_that_are_not_told_are_not_made_up(survey, suspects, tmp_path):
+    suspects("p3")
+    run(survey, *COLUMNS)
+    lines = (tmp_path / "audit" / "review.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "some.csv").write_text("".join(lines[:6]))
+    result = run(survey, *COLUMNS, "--apply", "some.csv", "--mode", "weight")
+    assert (result.exit_code, "15 of 20 have none" in result.output) == (2, True)
+    assert not (tmp_path / "cleaned.csv").exists()
+
+
 def test_a_folder_is_reviewed_and_applied(photos, suspects, tmp_path):
     suspects("ant/00.png", "bee/11.png")
     result = run("photos")

@@ -32,7 +32,7 @@ def test_dropping_shortens_every_array_that_has_a_row_for_each_row(arrays, tmp_p
 
 
 def test_weights_are_an_array(arrays, tmp_path):
-    found = cleaned(arrays, Decisions({1: 2, 2: 2}, {0: 0.75}), "weight", tmp_path)
+    found = cleaned(arrays, Decisions({1: 2, 2: 2}, dict.fromkeys(range(30), 0.0) | {0: 0.75}), "weight", tmp_path)
     assert found["weight"][:4].tolist() == [0.25, 0, 1, 1]
 
 

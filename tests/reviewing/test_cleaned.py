@@ -20,6 +20,11 @@ def digits():
     return Source.named("digits", {}, load("digits", 0))
 
 
+def halves(source):
+    """Every row may as well be wrong as right."""
+    return dict.fromkeys(range(len(source.dataset)), 0.5)
+
+
 @pytest.mark.parametrize(
     ("kind", "mode", "name"),
     [
@@ -40,7 +45,7 @@ def test_the_form_is_that_of_the_data(kind, mode, name, request):
 def test_every_form_and_mode_is_written_and_never_over_something(kind, mode, request, tmp_path):
     source = request.getfixturevalue(kind)
     own = int(source.dataset.y_given[0])
-    done = outcome(source.dataset, Decisions({0: (own + 1) % 2}, {1: 0.5}), mode)
+    done = outcome(source.dataset, Decisions({0: (own + 1) % 2}, halves(source)), mode)
     out = tmp_path / default_name(source, mode)
     write_cleaned(source, done, out)
     with pytest.raises(InputError, match="exists; choose another --out, or --force"):
@@ -67,7 +72,7 @@ def test_saved_data_are_treated_alike(digits, tmp_path):
 
 
 def test_weights_of_built_in_data_are_a_table(digits, tmp_path):
-    done = outcome(digits.dataset, Decisions({}, {0: 0.25}), "weight")
+    done = outcome(digits.dataset, Decisions({}, halves(digits) | {0: 0.25}), "weight")
     write_cleaned(digits, done, tmp_path / "w.csv")
     with (tmp_path / "w.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -92,7 +97,7 @@ def test_a_name_of_another_form_is_refused(people, photos, tmp_path):
 @pytest.mark.parametrize(("kind", "name"), [("photos", "out"), ("digits", "out.npz")])
 def test_weights_that_have_no_place_are_not_lost_silently(kind, name, request, tmp_path):
     source = request.getfixturevalue(kind)
-    done = outcome(source.dataset, Decisions({}, {0: 0.25}), "weight")
+    done = outcome(source.dataset, Decisions({}, halves(source)), "weight")
     with pytest.raises(InputError, match=r"choose a name that ends in \.csv"):
         write_cleaned(source, done, tmp_path / name)
 
