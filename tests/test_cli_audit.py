@@ -140,6 +140,56 @@ def test_options_reach_the_audit(survey, suspects, tmp_path):
     assert audit.options["probs"].shape == (20, 2)
 
 
+def test_the_classes_of_columns_can_be_told(survey, suspects, tmp_path):
+    audit = suspects("p3")
+    np.save(tmp_path / "p.npy", np.full((20, 2), 0.5, np.float32))
+    options = (survey, *COLUMNS, "--probs", "p.npy", "--force")
+    assert "taken to be no, yes" in run(*options).output
+    assert audit.options["classes"] is None
+    assert "taken to be" not in run(*options, "--classes", 'yes, "no"').output
+    assert audit.options["classes"] == ("yes", "no")
+
+
+def test_probabilities_are_read_in_the_order_that_is_told(survey, tmp_path):
+    right = np.array([[0.02, 0.98] if n % 2 else [0.98, 0.02] for n in range(20)], np.float32)  # no, yes
+    np.save(tmp_path / "p.npy", right[:, ::-1])
+    rates = []
+    for classes in ("yes,no", "no,yes"):
+        run(survey, *COLUMNS, "--probs", "p.npy", "--classes", classes, "--out", classes)
+        with open(f"{classes}/issues.csv", encoding="utf-8-sig", newline="") as file:
+            rates.append(np.mean([float(row["self_confidence"]) for row in csv.DictReader(file)]))
+    assert rates == pytest.approx([0.98, 0.02], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("classes", "sentence"),
+    [("yes,nu", "no label is 'nu'; known are no, yes"), ("yes", "each of no, yes once"), ("yes,no,yes", "once")],
+)
+def test_classes_that_are_not_those_of_the_data_are_told(survey, suspects, classes, sentence):
+    suspects()
+    result = run(survey, *COLUMNS, "--classes", classes)
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert sentence in result.output
+
+
+@pytest.mark.parametrize(
+    ("problem", "code", "sentence"),
+    [
+        (KeyboardInterrupt, 130, "stopped; nothing was written, for an audit is kept only once it is finished"),
+        (MemoryError, 2, "memory is full; nothing was written: free some, then type the command again"),
+    ],
+)
+def test_an_audit_that_is_stopped_promises_nothing(survey, monkeypatch, problem, code, sentence):
+    def stop(*_, **__):
+        raise problem
+
+    monkeypatch.setitem(sys.modules, "labelnoise.auditing.run", SimpleNamespace(audit=stop))
+    result = run(survey, *COLUMNS)
+    assert result.exit_code == code
+    assert result.output.strip().removeprefix("Error: ") == sentence
+    assert [path.name for path in survey.parent.iterdir()] == ["survey.csv"]
+
+
 def test_a_second_audit_replaces_nothing_without_leave(survey, suspects, tmp_path):
     suspects("p3")
     run(survey, *COLUMNS)
@@ -288,7 +338,7 @@ def test_a_column_of_weights_is_told_before_anything_is_trained(survey, suspects
     result = run(survey, *COLUMNS, "--mode", "weight")
     assert (result.exit_code, "has a column 'weight' already" in result.output) == (2, True)
     assert not hasattr(audit, "options")
-    assert [path.name for path in tmp_path.iterdir()] == ["survey.csv"]
+    assert [path.name for path in survey.parent.iterdir()] == ["survey.csv"]
 
 
 @pytest.mark.parametrize("content", [b"no array", None])

@@ -1,4 +1,4 @@
-from labelnoise.reviewing.remarks import on_classes, on_images
+from labelnoise.reviewing.remarks import on_classes, on_columns, on_images
 
 
 def test_a_class_that_seems_wrong_altogether_is_told(people, audit_of):
@@ -15,3 +15,8 @@ def test_images_that_links_lead_to_are_told(photos, source_of, tmp_path):
     (sentence,) = on_images(source_of(photos.path))
     assert "1 of them, such as" in sentence
     assert "ant/0.png" in sentence
+
+
+def test_the_order_of_columns_that_is_assumed_is_told(people):
+    (sentence,) = on_columns(people)
+    assert "taken to be short, tall;" in sentence

@@ -1,6 +1,6 @@
-"""Sentences on what cleaned data do otherwise than one might expect."""
+"""Sentences on what was assumed, and on what cleaned data do otherwise than one might expect."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from labelnoise.auditing.result import Audit
 from labelnoise.reviewing.clean_folder import leading_out
@@ -13,9 +13,8 @@ MOST_NAMED = 5  # classes; of more the first are named
 def on_classes(audit: Audit, source: Source) -> Iterator[str]:
     """On classes that the audit takes to be wrong altogether."""
     if names := condemned(audit, source.dataset):
-        told = ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
         yield (
-            f"Every label of class {told} seems wrong, which a rare class that was not learnt looks like too: "
+            f"Every label of class {_told(names)} seems wrong, which a rare class that was not learnt looks like too: "
             "the cleaned data keep these rows as they are until somebody has looked at them."
         )
 
@@ -28,3 +27,12 @@ def on_images(source: Source) -> Iterator[str]:
             f"Cleaned data leave out images that links lead to from outside {source.path}, {len(rows):,} of them, "
             f"such as {first}; move the files there."
         )
+
+
+def on_columns(source: Source) -> Iterator[str]:
+    """On the classes that columns of probabilities are taken for where nobody has named them."""
+    yield f"The columns of the probabilities are taken to be {_told(source.dataset.classes)}; if not, name them."
+
+
+def _told(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
