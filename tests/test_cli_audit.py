@@ -121,6 +121,15 @@ def test_without_review_the_audit_alone_decides(survey, suspects):
     assert {name for name in before if before[name] != after[name]} == {"p3", "p4"}
 
 
+@pytest.mark.parametrize("mode", ["drop", "relabel"])
+def test_without_review_no_class_ends(survey, suspects, mode):
+    suspects(*(f"p{n}" for n in range(1, 20, 2)))
+    result = run(survey, *COLUMNS, "--mode", mode)
+    assert "Every label of class yes seems wrong" in result.output
+    assert "Every label of class yes seems wrong" in (survey.parent / "audit" / "audit.html").read_text()
+    assert (survey.parent / "audit" / "cleaned.csv").read_bytes() == survey.read_bytes()
+
+
 def test_options_reach_the_audit(survey, suspects, tmp_path):
     audit = suspects("p3")
     np.save(tmp_path / "p.npy", np.full((20, 2), 0.5, np.float32))
@@ -129,6 +138,56 @@ def test_options_reach_the_audit(survey, suspects, tmp_path):
     told = {name: audit.options[name] for name in ("folds", "seed", "epochs", "method", "device", "embeddings")}
     assert told == {"folds": 3, "seed": 7, "epochs": 2, "method": "ce", "device": "auto", "embeddings": None}
     assert audit.options["probs"].shape == (20, 2)
+
+
+def test_the_classes_of_columns_can_be_told(survey, suspects, tmp_path):
+    audit = suspects("p3")
+    np.save(tmp_path / "p.npy", np.full((20, 2), 0.5, np.float32))
+    options = (survey, *COLUMNS, "--probs", "p.npy", "--force")
+    assert "taken to be no, yes" in run(*options).output
+    assert audit.options["classes"] is None
+    assert "taken to be" not in run(*options, "--classes", 'yes, "no"').output
+    assert audit.options["classes"] == ("yes", "no")
+
+
+def test_probabilities_are_read_in_the_order_that_is_told(survey, tmp_path):
+    right = np.array([[0.02, 0.98] if n % 2 else [0.98, 0.02] for n in range(20)], np.float32)  # no, yes
+    np.save(tmp_path / "p.npy", right[:, ::-1])
+    rates = []
+    for classes in ("yes,no", "no,yes"):
+        run(survey, *COLUMNS, "--probs", "p.npy", "--classes", classes, "--out", classes)
+        with open(f"{classes}/issues.csv", encoding="utf-8-sig", newline="") as file:
+            rates.append(np.mean([float(row["self_confidence"]) for row in csv.DictReader(file)]))
+    assert rates == pytest.approx([0.98, 0.02], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("classes", "sentence"),
+    [("yes,nu", "no label is 'nu'; known are no, yes"), ("yes", "each of no, yes once"), ("yes,no,yes", "once")],
+)
+def test_classes_that_are_not_those_of_the_data_are_told(survey, suspects, classes, sentence):
+    suspects()
+    result = run(survey, *COLUMNS, "--classes", classes)
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert sentence in result.output
+
+
+@pytest.mark.parametrize(
+    ("problem", "code", "sentence"),
+    [
+        (KeyboardInterrupt, 130, "stopped; nothing was written, for an audit is kept only once it is finished"),
+        (MemoryError, 2, "memory is full; nothing was written: free some, then type the command again"),
+    ],
+)
+def test_an_audit_that_is_stopped_promises_nothing(survey, monkeypatch, problem, code, sentence):
+    def stop(*_, **__):
+        raise problem
+
+    monkeypatch.setitem(sys.modules, "labelnoise.auditing.run", SimpleNamespace(audit=stop))
+    result = run(survey, *COLUMNS)
+    assert result.exit_code == code
+    assert result.output.strip().removeprefix("Error: ") == sentence
+    assert [path.name for path in survey.parent.iterdir()] == ["survey.csv"]
 
 
 def test_a_second_audit_replaces_nothing_without_leave(survey, suspects, tmp_path):
@@ -178,6 +237,16 @@ def test_weights_take_decisions_and_else_probabilities(survey, suspects):
     assert result.exit_code == 0, result.output
     lines = (survey.parent / "cleaned.csv").read_text().splitlines()
     assert [line.split(";")[-1] for line in lines[:8]] == ["weight", "0.99", "0.99", "0.99", "0", "0.1", "1", "0.99"]
+
+
+def test_weights_of_rows_that_are_not_told_are_not_made_up(survey, suspects, tmp_path):
+    suspects("p3")
+    run(survey, *COLUMNS)
+    lines = (tmp_path / "audit" / "review.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "some.csv").write_text("".join(lines[:6]))
+    result = run(survey, *COLUMNS, "--apply", "some.csv", "--mode", "weight")
+    assert (result.exit_code, "15 of 20 have none" in result.output) == (2, True)
+    assert not (tmp_path / "cleaned.csv").exists()
 
 
 def test_a_folder_is_reviewed_and_applied(photos, suspects, tmp_path):
@@ -242,6 +311,34 @@ def test_the_data_are_never_written_over(survey, suspects):
     result = run(survey, *COLUMNS, "--apply", "audit/review.csv", "--out", survey, "--force")
     assert (result.exit_code, "is the data themselves" in result.output) == (2, True)
     assert survey.read_bytes() == before
+
+
+@pytest.mark.parametrize("out", ["photos/audit", "photos/ant/00.png/audit"])
+def test_a_place_that_will_not_do_is_told_before_anything_is_trained(photos, suspects, tmp_path, out):
+    audit, before = suspects(), sorted(tmp_path.rglob("*"))
+    result = run("photos", "--out", out)
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert not hasattr(audit, "options")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_image_that_a_link_leads_to_is_left_out_and_told(photos, suspects, tmp_path):
+    (photos / "ant" / "00.png").rename(tmp_path / "secret.png")
+    (photos / "ant" / "00.png").symlink_to(tmp_path / "secret.png")
+    suspects("bee/11.png")
+    result = run("photos")
+    assert result.exit_code == 0, result.output
+    assert "such as photos/ant/00.png" in result.output
+    assert set(labels("photos")) - set(labels("audit/cleaned")) == {"ant/00.png", "bee/11.png"}
+
+
+def test_a_column_of_weights_is_told_before_anything_is_trained(survey, suspects, tmp_path):
+    audit = suspects()
+    survey.write_text(survey.read_text().replace("x;", "weight;", 1))
+    result = run(survey, *COLUMNS, "--mode", "weight")
+    assert (result.exit_code, "has a column 'weight' already" in result.output) == (2, True)
+    assert not hasattr(audit, "options")
+    assert [path.name for path in survey.parent.iterdir()] == ["survey.csv"]
 
 
 @pytest.mark.parametrize("content", [b"no array", None])

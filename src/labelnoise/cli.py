@@ -56,9 +56,12 @@ class Commands(click.Group):
 
             if not is_shortage(problem):
                 raise
-            raise Failure("memory is full; what is finished is kept: free some, then type the command again") from None
+            kept = "nothing was written" if ctx.invoked_subcommand == audit.name else "what is finished is kept"
+            raise Failure(f"memory is full; {kept}: free some, then type the command again") from None
         except KeyboardInterrupt as problem:
-            if not _follows():
+            if ctx.invoked_subcommand == audit.name:
+                click.echo("\nstopped; nothing was written, for an audit is kept only once it is finished", err=True)
+            elif not _follows():
                 click.echo("\nstopped; type the same command again to go on", err=True)
             raise SystemExit(128 + getattr(problem, "number", signal.SIGINT)) from None
 

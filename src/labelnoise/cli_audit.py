@@ -1,5 +1,7 @@
 """The command `labelnoise audit`."""
 
+import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +9,7 @@ import click
 
 from labelnoise.cli_data import dataset_of, own_data
 from labelnoise.errors import InputError
+from labelnoise.registry import nearest
 
 if TYPE_CHECKING:
     from labelnoise.reviewing.source import Source
@@ -18,6 +21,11 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.argument("data", metavar="DATA")
 @own_data
 @click.option("--probs", type=FILE, help="An .npy file of your own out-of-sample probabilities; nothing is trained.")
+@click.option(
+    "--classes",
+    metavar="NAME,NAME,…",
+    help="Classes of the columns of --probs, in order; by default sorted by name, and numbers by size.",
+)
 @click.option("--embeddings", type=FILE, help="An .npy file of a vector for each row, such as of a large model.")
 @click.option("--method", default="gce", help="By which networks are trained (`labelnoise list methods`).")
 @click.option("--folds", default=5, type=click.IntRange(min=2), help="Each row is judged by those that leave it out.")
@@ -49,6 +57,7 @@ def audit(
     force: bool,
     quiet: bool,
     probs: Path | None,
+    classes: str | None,
     embeddings: Path | None,
     method: str,
     folds: int,
@@ -72,15 +81,17 @@ def audit(
 
     from labelnoise.auditing.run import audit as run
     from labelnoise.report.terminal import Terminal
+    from labelnoise.reviewing.remarks import on_classes, on_columns, on_images
     from labelnoise.reviewing.summary import lines
     from labelnoise.reviewing.written import check_folder, write_audit
 
-    folder = out or Path("audit")
+    folder, names = out or Path("audit"), _names(classes, source)
     check_folder(source, mode, folder, force=force)
     with Terminal(Console(), quiet=quiet) as display:
         found = run(
             data,
             probs=_matrix(probs, "--probs"),
+            classes=names,
             embeddings=_matrix(embeddings, "--embeddings"),
             method=method,
             folds=folds,
@@ -90,6 +101,8 @@ def audit(
             settings=source.settings,
             display=display,
         )
+    columns = on_columns(source) if probs and not names else ()
+    found = replace(found, notes=(*found.notes, *columns, *on_classes(found, source), *on_images(source)))
     paths = write_audit(found, source, mode, folder, force=force)
     if not quiet:
         click.echo("\n".join([*lines(found), ""]))
@@ -98,16 +111,31 @@ def audit(
 
 
 def _apply(source: "Source", applied: tuple[Path, ...], mode: str, out: Path | None, *, force: bool) -> None:
-    from labelnoise.reviewing.cleaned import check_place, default_name, write_cleaned
+    from labelnoise.reviewing.cleaned import check_cleaned, check_form, default_name, write_cleaned
     from labelnoise.reviewing.corrections import read_decisions
     from labelnoise.reviewing.outcome import changes, outcome
+    from labelnoise.reviewing.remarks import on_images
 
     path = out or Path(default_name(source, mode))
-    check_place(source, path, force=force)
+    check_form(source, mode)
+    check_cleaned(source, path, force=force)
     done = outcome(source.dataset, read_decisions(applied, source.dataset), mode)
     write_cleaned(source, done, path, force=force)
-    click.echo(changes(source.dataset, done, mode))
+    for sentence in (changes(source.dataset, done, mode), *on_images(source)):
+        click.echo(sentence)
     click.echo(str(path))
+
+
+def _names(classes: str | None, source: "Source") -> tuple[str, ...] | None:
+    if classes is None:
+        return None
+    names = tuple(name.strip() for name in next(csv.reader([classes], skipinitialspace=True), []))
+    known = source.dataset.classes
+    if unknown := next((name for name in names if name not in known), None):
+        raise InputError(f"--classes: no label is {unknown!r}; {nearest(unknown, known)}")
+    if len(names) != len(set(names)) or len(names) != len(known):
+        raise InputError(f"--classes must name each of {', '.join(known)} once, in the order of the columns")
+    return names
 
 
 def _matrix(path: Path | None, option: str) -> Any:

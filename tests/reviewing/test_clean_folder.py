@@ -5,7 +5,7 @@ import pytest
 
 from labelnoise.data import read
 from labelnoise.errors import InputError
-from labelnoise.reviewing.clean_folder import targets, write_folder, write_listing
+from labelnoise.reviewing.clean_folder import leading_out, targets, within, write_folder, write_listing
 from labelnoise.reviewing.corrections import Decisions
 from labelnoise.reviewing.outcome import outcome
 
@@ -76,12 +76,23 @@ def test_the_data_and_what_holds_them_are_left_alone(photos, tmp_path, place):
         cleaned(photos, {}, "drop", tmp_path / place)
 
 
-def test_an_image_that_is_a_link_out_is_refused_and_nothing_is_left(photos, tmp_path):
-    (tmp_path / "secret.png").write_bytes((photos.path / "ant" / "0.png").read_bytes())
-    (photos.path / "ant" / "0.png").unlink()
+@pytest.fixture
+def linked(photos, tmp_path, source_of):
+    """The folder of images with one that is a link to a file outside."""
+    (photos.path / "ant" / "0.png").rename(tmp_path / "secret.png")
     (photos.path / "ant" / "0.png").symlink_to(tmp_path / "secret.png")
+    return source_of(photos.path)
+
+
+def test_an_image_that_is_a_link_out_is_left_out(linked):
+    assert leading_out(linked.path, linked.dataset) == [0]
+    done = within(linked.path, linked.dataset, outcome(linked.dataset, Decisions({1: 1}, {}), "drop"))
+    assert done.kept.nonzero()[0].tolist() == list(range(2, 12))
+
+
+def test_it_is_never_brought_along_and_nothing_is_left(linked, tmp_path):
     with pytest.raises(InputError, match="leads out of"):
-        cleaned(photos, {}, "drop", tmp_path / "out")
+        cleaned(linked, {}, "drop", tmp_path / "out")
     assert {path.name for path in tmp_path.iterdir()} == {"photos", "secret.png"}
 
 
@@ -94,7 +105,7 @@ def test_a_listing_can_be_read_as_data(photos, tmp_path):
 
 
 def test_a_listing_has_weights_where_they_are_asked_for(photos, tmp_path):
-    done = outcome(photos.dataset, Decisions({0: 1}, {1: 0.25}), "weight")
+    done = outcome(photos.dataset, Decisions({0: 1}, dict.fromkeys(range(12), 0.0) | {1: 0.25}), "weight")
     write_listing(photos.path, photos.dataset, done, tmp_path / "list.csv")
     with (tmp_path / "list.csv").open(newline="") as file:
         assert [row["weight"] for row in csv.DictReader(file)][:3] == ["0.0", "0.75", "1.0"]

@@ -3,7 +3,7 @@ import pytest
 
 from labelnoise.data.factor import Origin
 from labelnoise.errors import InputError
-from labelnoise.reviewing.clean_table import labelled, relabelled, write_delimited, write_parquet
+from labelnoise.reviewing.clean_table import check_free, labelled, relabelled, write_delimited, write_parquet
 from labelnoise.reviewing.corrections import Decisions
 from labelnoise.reviewing.outcome import outcome
 
@@ -50,7 +50,7 @@ def test_dropped_rows_go_with_their_lines_and_rows_without_a_label_stay(messy, t
 
 
 def test_weights_are_a_last_column_that_is_empty_without_a_label(messy, tmp_path):
-    lines = cleaned(messy, Decisions({1: 1}, {2: 0.75}), "weight", tmp_path).split(b"\r\n")
+    lines = cleaned(messy, Decisions({1: 1}, {0: 0, 2: 0.75, 3: 0}), "weight", tmp_path).split(b"\r\n")
     assert lines[0].endswith(b";x;weight")
     assert [line.split(b";")[-1] for line in lines[2:]] == [b"1", b"", b"0", b"", b"", b"0.25", b"1"]
 
@@ -59,7 +59,7 @@ def test_a_column_of_weights_that_is_there_is_not_written_over(people, tmp_path,
     path = tmp_path / "w.csv"
     path.write_bytes(people.path.read_bytes().replace(b"size", b"weight", 1))
     with pytest.raises(InputError, match="has a column 'weight' already"):
-        cleaned(source_of(path), Decisions({}, {0: 0.5}), "weight", tmp_path)
+        check_free(path, source_of(path))
 
 
 def test_a_file_that_has_changed_since_is_refused_and_nothing_written(people, tmp_path):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from labelnoise.errors import InputError
-from labelnoise.reviewing.corrections import by_audit, read_decisions
+from labelnoise.reviewing.corrections import by_audit, condemned, read_decisions
 from labelnoise.reviewing.review import identity, write_issues, write_review
 
 HEAD = "id,given,suggested,corrected,decision,audit\n"
@@ -114,3 +114,11 @@ def test_rows_that_have_no_label_are_not_decided(people, audit_of):
     unlabelled = audit.issues.iloc[:1].set_axis(["unlabelled"]).assign(given=None, wrong_probability=0.99)
     more = replace(audit, issues=pd.concat([unlabelled, audit.issues]))
     assert by_audit(more, people.dataset) == by_audit(audit, people.dataset)
+
+
+def test_an_audit_alone_never_ends_a_class(people, audit_of):
+    tall = [name for name, label in zip(people.dataset.ids, people.dataset.y_given, strict=True) if label == 1]
+    audit = audit_of(people.dataset, wrong=[*tall, "4"])
+    assert condemned(audit, people.dataset) == ["tall"]
+    assert by_audit(audit, people.dataset).corrected == {4: 1}
+    assert condemned(audit_of(people.dataset, wrong=tall[1:]), people.dataset) == []

@@ -5,7 +5,8 @@ from labelnoise.errors import InputError
 from labelnoise.reviewing.corrections import Decisions
 from labelnoise.reviewing.outcome import changes, outcome
 
-DECIDED = Decisions({0: 1, 1: 1, 2: 0}, {0: 0.9, 1: 0.8, 3: 0.25})  # rows 0 and 2 are short, 1 and 3 tall
+SURE = dict.fromkeys(range(40), 0.0)
+DECIDED = Decisions({0: 1, 1: 1, 2: 0}, SURE | {0: 0.9, 1: 0.8, 3: 0.25})  # rows 0 and 2 are short, 1 and 3 tall
 
 
 def test_dropping_leaves_out_what_was_decided_to_be_wrong(people):
@@ -29,9 +30,15 @@ def test_weights_are_what_is_decided_and_else_what_is_likely(people):
     assert changes(people.dataset, done, "weight") == "weights sum to 38.8, of 40 rows"
 
 
-def test_weights_without_probabilities_are_refused(people):
-    with pytest.raises(InputError, match=r"apply issues\.csv as well"):
-        outcome(people.dataset, Decisions({0: 1}, {}), "weight")
+@pytest.mark.parametrize(("wrong", "unknown"), [({}, 39), ({1: 0.5, 4: 0.25}, 37)])
+def test_weights_without_the_probabilities_of_all_rows_are_refused(people, wrong, unknown):
+    with pytest.raises(InputError, match=rf"{unknown} of 40 have none .*; apply issues\.csv of the audit as well"):
+        outcome(people.dataset, Decisions({0: 1}, wrong), "weight")
+
+
+def test_rows_that_are_decided_need_no_probability(people):
+    some = {row: SURE[row] for row in range(2, 40)}
+    assert outcome(people.dataset, Decisions({0: 1, 1: 1}, some), "weight").weights[:3].tolist() == [0, 1, 1]
 
 
 def test_nothing_changes_without_reading_the_labels_anew(people):

@@ -2,7 +2,7 @@ import pytest
 
 from labelnoise.data import load
 from labelnoise.errors import InputError
-from labelnoise.reviewing.source import Source, inside
+from labelnoise.reviewing.source import Source, inside, is_inside
 
 
 def test_a_name_of_built_in_data_is_no_path():
@@ -29,6 +29,7 @@ def test_what_leads_out_is_refused(photos, path, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (photos.path / "link.png").symlink_to(tmp_path / "secret.png")
     (photos.path / "folder").symlink_to(tmp_path / "elsewhere")
+    assert not is_inside(photos.path, path)
     with pytest.raises(InputError, match="leads out of"):
         inside(photos.path, path)
 

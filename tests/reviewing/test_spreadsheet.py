@@ -61,6 +61,19 @@ def test_the_delimiters_of_spreadsheets_are_understood(tmp_path, delimiter):
     assert found == [(2, {"id": "1", "given": "a"}), (4, {"id": "2", "given": ""})]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+def test_the_encodings_of_spreadsheets_are_understood(tmp_path, encoding):
+    text = "id\tgiven\r\n1\té\r\n2\t猫\r\n"
+    (tmp_path / "t.csv").write_bytes((("\ufeff" if encoding == "utf-16-be" else "") + text).encode(encoding))
+    assert [row["given"] for _, row in read_table(tmp_path / "t.csv")] == ["é", "猫"]
+
+
+@pytest.mark.parametrize("first", ["sep=;", "SEP=;", '"sep=;"'])
+def test_a_first_line_that_names_the_delimiter_is_no_header(tmp_path, first):
+    (tmp_path / "t.csv").write_text(f"{first}\r\nid;a,b,c\r\n1;x\r\n")
+    assert list(read_table(tmp_path / "t.csv")) == [(3, {"id": "1", "a,b,c": "x"})]
+
+
 def test_a_row_with_too_many_fields_is_refused_with_its_line(tmp_path):
     (tmp_path / "t.csv").write_text("id,given\n1,a\n2,a,b\n")
     with pytest.raises(InputError, match=r"t\.csv, line 3: 3 fields"):

@@ -21,4 +21,10 @@ def test_at_most_ten_rows_are_told(people, audit_of):
 def test_names_cannot_move_the_cursor(people, audit_of):
     audit = audit_of(people.dataset, wrong=["7"])
     audit.issues["alternative"] = "\x1b[2J\r\n" + "x" * 99
-    assert all(line.isprintable() and len(line) < 200 for line in lines(audit))
+    assert all(line.isprintable() and len(line) < 250 for line in lines(audit))
+
+
+def test_the_reason_is_not_cut_for_nothing_follows_it(people, audit_of):
+    reason = "the model says a class with a rather long name (100 %), not tall (0 %)"
+    told = lines(audit_of(people.dataset, wrong=["7"], reasons=(reason, reason + "; more")))
+    assert any(line.startswith("7 ") and line.endswith(reason) for line in told)

@@ -34,3 +34,26 @@ def test_a_folder_of_images_is_written_again_by_force(photos, audit_of, tmp_path
     for wrong in ([], ["ant/0.png"]):
         paths = write_audit(audit_of(photos.dataset, wrong=wrong), photos, "drop", tmp_path / "audit", force=True)
     assert len(read(paths["cleaned"])) == 11
+
+
+def test_the_data_are_not_replaced_by_a_table_of_the_audit(people, source_of, tmp_path):
+    people.path.rename(tmp_path / "issues.csv")
+    with pytest.raises(InputError, match="is the data themselves"):
+        check_folder(source_of(tmp_path / "issues.csv"), "drop", tmp_path, force=True)
+
+
+def test_what_cannot_be_written_is_told_before_and_nothing_is_left(people, photos, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    for source, out in ((people, people.path / "audit"), (photos, photos.path / "audit")):
+        with pytest.raises(InputError):
+            check_folder(source, "drop", out, force=False)
+    check_folder(people, "drop", tmp_path / "new" / "audit", force=False)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_audit_that_fails_leaves_nothing(people, audit_of, tmp_path):
+    people.path.write_text(people.path.read_text() + "1,a,2,tall\n")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match="other rows than were audited"):
+        write_audit(audit_of(people.dataset), people, "drop", tmp_path / "new" / "audit")
+    assert sorted(tmp_path.rglob("*")) == before

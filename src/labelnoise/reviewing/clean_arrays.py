@@ -20,8 +20,6 @@ def write_npz(path: Path, source: Source, done: Outcome, out: Path) -> None:
     """Write an .npz file anew, as its rows become; other arrays stay."""
     with np.load(path, allow_pickle=False) as file:
         held = {name: file[name] for name in file.files}
-    if done.weights is not None and (taken := [name for name in held if name.startswith(WEIGHT)]):
-        raise InputError(f"{path} has an array {taken[0]!r} already; rename it first")
     parts = ("_train", "_test") if "x_train" in held and "x_test" in held else ("",)
     y = np.concatenate([held[f"y{part}"].reshape(-1) for part in parts])
     rows = labelled(y, source.dataset, Origin(str(path)), "y")
@@ -49,6 +47,13 @@ def write_with_labels(path: Path, source: Source, done: Outcome, out: Path) -> N
     names = np.array(source.dataset.classes)[done.labels][done.kept]
     made = {"x": x[rows[done.kept]], "y": names, "ids": np.array(source.dataset.ids)[done.kept]}
     _save(out, made | ({} if done.weights is None else {WEIGHT: done.weights}))
+
+
+def check_free(path: Path) -> None:
+    """Raise where an .npz file has weights already."""
+    with np.load(path, allow_pickle=False) as file:
+        if taken := [name for name in file.files if name.startswith(WEIGHT)]:
+            raise InputError(f"{path} has an array {taken[0]!r} already; rename it first")
 
 
 def _relabelled(

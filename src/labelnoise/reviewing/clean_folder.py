@@ -13,7 +13,7 @@ from labelnoise.data.dataset import Dataset
 from labelnoise.errors import InputError
 from labelnoise.files import explained, write
 from labelnoise.reviewing.outcome import WEIGHT, Outcome
-from labelnoise.reviewing.source import inside
+from labelnoise.reviewing.source import inside, is_inside
 from labelnoise.reviewing.spreadsheet import write_data
 
 MARK = ".labelnoise.json"  # a folder that has it was written here and may be replaced
@@ -21,7 +21,8 @@ MARK = ".labelnoise.json"  # a folder that has it was written here and may be re
 
 def write_folder(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None:
     """Write the images that stay, each in the folder of its class; the folder appears whole or not at all."""
-    _check(root, out)
+    check_apart(root, out)
+    check_own(out)
     draft = out.parent / f".{secrets.token_hex(8)}.draft"
     with explained(out):
         draft.mkdir()
@@ -74,10 +75,27 @@ def targets(dataset: Dataset, done: Outcome) -> dict[str, str]:
     return found
 
 
-def _check(root: Path, out: Path) -> None:
+def within(root: Path, dataset: Dataset, done: Outcome) -> Outcome:
+    """The same without images that links lead to from outside the folder: none is brought along unasked."""
+    kept = done.kept.copy()
+    kept[leading_out(root, dataset)] = False
+    return done._replace(kept=kept)
+
+
+def leading_out(root: Path, dataset: Dataset) -> list[int]:
+    """Rows whose images lie outside the folder, for links lead there."""
+    return [row for row, name in enumerate(dataset.ids) if not is_inside(root, name)]
+
+
+def check_apart(root: Path, out: Path) -> None:
+    """Raise where what is written would become a part of the data, or hold them."""
     here, there = (Path(os.path.realpath(each)) for each in (root, out))
     if here.is_relative_to(there) or there.is_relative_to(here):
         raise InputError(f"{out} and the data in {root} lie in one another; choose another --out")
+
+
+def check_own(out: Path) -> None:
+    """Raise where a folder is there that was not written here."""
     if out.exists() and not (out / MARK).is_file():
         raise InputError(f"{out} exists and was not written here, so that it is not replaced; choose another --out")
 

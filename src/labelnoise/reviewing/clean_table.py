@@ -1,6 +1,6 @@
 """A cleaned table: of a delimited file every cell, quote and line end stays but those of labels that change."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -39,7 +39,6 @@ def _lines(held: Verbatim, path: Path, source: Source, done: Outcome) -> Iterato
         extra = [] if done.weights is None else [""]
         if column < 0:
             names = [" ".join(value(cell).splitlines()).strip() for cell in cells]
-            _check_free(path, names, done)
             column = names.index(source.settings.label_column or LABEL)
             yield held.mark + held.delimiter.join([*cells, *(WEIGHT for _ in extra)]) + end
             continue
@@ -61,7 +60,6 @@ def write_parquet(path: Path, source: Source, done: Outcome, out: Path) -> None:
     """Write a Parquet file anew, as its rows become."""
     frame, origin = read_table(path, source.settings)
     column = source.settings.label_column or LABEL
-    _check_free(path, list(map(str, frame.columns)), done)
     rows = labelled(frame[column], source.dataset, origin, column)
     frame = frame.assign(**{column: relabelled(frame[column].array, rows, source.dataset, done)})
     if done.weights is not None:
@@ -70,6 +68,12 @@ def write_parquet(path: Path, source: Source, done: Outcome, out: Path) -> None:
         frame = frame.assign(**{WEIGHT: weights})
     frame = frame.drop(index=frame.index[rows[~done.kept]])
     write(out, frame.to_parquet)
+
+
+def check_free(path: Path, source: Source) -> None:
+    """Raise where a table has a column of weights already."""
+    if WEIGHT in map(str, read_table(path, source.settings)[0].columns):
+        raise InputError(f"{path} has a column {WEIGHT!r} already; rename it first")
 
 
 def labelled(values: Any, dataset: Dataset, origin: Origin, column: str) -> NDArray[np.int64]:
@@ -93,11 +97,6 @@ def relabelled(values: Any, rows: NDArray[np.int64], dataset: Dataset, done: Out
             )
         values[rows[(done.labels == label) & (given != label)]] = before[rows[same[0]]]
     return values
-
-
-def _check_free(path: Path, names: Sequence[str], done: Outcome) -> None:
-    if done.weights is not None and WEIGHT in names:
-        raise InputError(f"{path} has a column {WEIGHT!r} already; rename it first")
 
 
 def _is_named(label: str) -> bool:

@@ -9,6 +9,7 @@ import torch
 
 from labelnoise.data import saved
 from labelnoise.data.dataset import Dataset
+from labelnoise.data.table import SUFFIXES
 from labelnoise.errors import InputError
 from labelnoise.reviewing import clean_arrays, clean_folder, clean_table
 from labelnoise.reviewing.outcome import WEIGHT, Outcome
@@ -25,31 +26,59 @@ def default_name(source: Source, mode: str) -> str:
 
 
 def check_place(source: Source, out: Path, *, force: bool) -> None:
-    """Raise where something would be destroyed, or where the data cannot be written in this form."""
-    wanted = {default_name(source, WEIGHT), default_name(source, "")}
-    endings = {Path(name).suffix for name in wanted}
-    if out.suffix not in endings:
-        forms = " or ".join(f"in {ending}" if ending else "as a folder" for ending in sorted(endings))
-        raise InputError(f"{out} cannot hold these data, which are written {forms}; choose another --out")
+    """Raise where a file would destroy something or change the data."""
     if source.path is not None and os.path.realpath(out) == os.path.realpath(source.path):
         raise InputError(f"{out} is the data themselves, which stay as they are; choose another --out")
+    if source.path is not None and source.kind == "folder":
+        clean_folder.check_apart(source.path, out)
     if out.exists() and not force:
         raise InputError(f"{out} exists; choose another --out, or --force to replace it")
 
 
+def check_cleaned(source: Source, out: Path, *, force: bool) -> None:
+    """Raise where cleaned data cannot be written, as their form asks for another name or other data are there."""
+    forms = {form(Path(default_name(source, mode))) for mode in (WEIGHT, "")}
+    if form(out) not in forms:
+        told = " or ".join(f"in {each}" if each else "as a folder" for each in sorted(forms))
+        raise InputError(f"{out} cannot hold these data, which are written {told}; choose another --out")
+    check_place(source, out, force=force)
+    if not form(out):
+        clean_folder.check_own(out)
+    if source.kind == "saved" and form(out) == ".npz":
+        saved.check(out, force=force)
+
+
+def check_form(source: Source, mode: str) -> None:
+    """Raise where data cannot become what a mode asks for, whatever the decisions are."""
+    path, kind = source.path, source.kind
+    if mode != WEIGHT:
+        if kind == "saved" and not isinstance(source.dataset.x, torch.Tensor):
+            raise InputError(f"the images of {source.dataset.name} stay on disk, unsaved; choose --mode {WEIGHT}")
+    elif path is not None and kind == ".npz":
+        clean_arrays.check_free(path)
+    elif path is not None and kind in SUFFIXES:
+        clean_table.check_free(path, source)
+
+
+def form(path: Path) -> str:
+    """The form that a name asks for, by its end in small letters; empty for that of a folder."""
+    return path.suffix.lower() if path.suffix.lower() in (*SUFFIXES, ".npz", ".npy") else ""
+
+
 def write_cleaned(source: Source, done: Outcome, out: Path, *, force: bool = False) -> None:
     """Write what the rows of data become."""
-    check_place(source, out, force=force)
+    check_cleaned(source, out, force=force)
+    check_form(source, "" if done.weights is None else WEIGHT)
     path, kind = source.path, source.kind
-    if kind == "saved" and out.suffix == ".npz" and done.weights is None:
+    if kind == "saved" and form(out) == ".npz" and done.weights is None:
         saved.save(_changed(source.dataset, done), out, {"cleaned": source.dataset.fingerprint}, force=force)
     elif kind == "saved" or path is None:
         _write_labels(source.dataset, done, out)
-    elif kind == "folder" and done.weights is not None and not out.suffix:
+    elif kind == "folder" and done.weights is not None and not form(out):
         raise InputError(f"a folder of images has no place for weights; choose a name that ends in .csv, not {out}")
     elif kind == "folder":
-        writer = clean_folder.write_listing if out.suffix else clean_folder.write_folder
-        writer(path, source.dataset, done, out)
+        writer = clean_folder.write_listing if form(out) else clean_folder.write_folder
+        writer(path, source.dataset, clean_folder.within(path, source.dataset, done), out)
     elif kind == ".npz":
         clean_arrays.write_npz(path, source, done, out)
     elif kind == ".npy":
@@ -61,7 +90,7 @@ def write_cleaned(source: Source, done: Outcome, out: Path, *, force: bool = Fal
 
 
 def _write_labels(dataset: Dataset, done: Outcome, out: Path) -> None:
-    if out.suffix != ".csv":
+    if form(out) != ".csv":
         raise InputError(f"weights of {dataset.name} are written as a table; choose a name that ends in .csv")
     weights = np.ones(len(dataset)) if done.weights is None else done.weights
     rows = done.kept.nonzero()[0].tolist()

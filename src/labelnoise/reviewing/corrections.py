@@ -5,6 +5,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from labelnoise.auditing.result import Audit
 from labelnoise.data.dataset import Dataset
 from labelnoise.errors import InputError
@@ -24,12 +26,21 @@ class Decisions(NamedTuple):
 
 
 def by_audit(audit: Audit, dataset: Dataset) -> Decisions:
-    """What an audit would decide alone: labels that are more likely wrong than right become its suggestions."""
+    """What an audit would decide alone: labels more likely wrong than right become its suggestions, no class ends."""
     classes = {name: number for number, name in enumerate(dataset.classes)}
     wrong = audit.issues["wrong_probability"].loc[list(dataset.ids)].tolist()  # of the rows that have a label
     suggested = audit.issues["suggested"].loc[list(dataset.ids)].tolist()
-    likely = [row for row, probability in enumerate(wrong) if probability > LIKELY]
+    spared, given = set(condemned(audit, dataset)), dataset.y_given.tolist()
+    likely = [row for row, p in enumerate(wrong) if p > LIKELY and dataset.classes[given[row]] not in spared]
     return Decisions({row: classes[str(suggested[row])] for row in likely}, dict(enumerate(wrong)))
+
+
+def condemned(audit: Audit, dataset: Dataset) -> list[str]:
+    """Classes of which every row is more likely wrong than right: an audit alone does not decide about these."""
+    likely = audit.issues["wrong_probability"].loc[list(dataset.ids)].to_numpy() > LIKELY
+    given, K = dataset.y_given.numpy(), len(dataset.classes)
+    rows, wrong = np.bincount(given, minlength=K), np.bincount(given[likely], minlength=K)
+    return [dataset.classes[label] for label in np.flatnonzero((rows > 0) & (wrong == rows))]
 
 
 def read_decisions(paths: Sequence[Path], dataset: Dataset) -> Decisions:

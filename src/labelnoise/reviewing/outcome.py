@@ -30,11 +30,14 @@ def outcome(dataset: Dataset, decisions: Decisions, mode: str) -> Outcome:
         return Outcome(all_rows, labels)
     if mode == DROP:
         return Outcome(labels == given, given)
-    if not decisions.wrong:
-        raise InputError("mode weight needs wrong_probability, which is in none of the files; apply issues.csv as well")
-    weights = np.ones(len(given))
+    weights = np.full(len(given), np.nan)
     weights[list(decisions.wrong)] = 1 - np.array(list(decisions.wrong.values()))
     weights[decided] = labels[decided] == given[decided]
+    if len(unknown := np.flatnonzero(np.isnan(weights))):
+        raise InputError(
+            f"mode {WEIGHT} needs the wrong_probability of every row, and {len(unknown):,} of {len(given):,} have none "
+            f"in these files, such as {dataset.ids[unknown[0]]!r}; apply issues.csv of the audit as well"
+        )
     return Outcome(all_rows, given, weights)
 
 

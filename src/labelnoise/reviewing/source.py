@@ -32,9 +32,13 @@ class Source(NamedTuple):
         return "folder" if self.path.is_dir() else self.path.suffix.lower()
 
 
+def is_inside(root: Path, path: str) -> bool:
+    """Whether a file lies below a folder, with all links followed."""
+    return Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root))
+
+
 def inside(root: Path, path: str) -> Path:
     """Where a file lies, if it is below a folder, with all links followed."""
-    found = Path(os.path.realpath(root / path))
-    if not found.is_relative_to(os.path.realpath(root)):
+    if not is_inside(root, path):
         raise InputError(f"{root / path} leads out of {root}, and is neither shown nor copied; move the file there")
-    return found
+    return Path(os.path.realpath(root / path))

@@ -1,5 +1,6 @@
 """Tables that people open in a spreadsheet: no cell of them runs there, and all come back as they went."""
 
+import codecs
 import csv
 import io
 import re
@@ -13,6 +14,7 @@ from labelnoise.files import write
 
 DELIMITERS = ",;\t"
 ENDANGERED = re.compile(r"'*[=+\-@\t\r]")  # a spreadsheet would run such a text; apostrophes are counted, see `plain`
+TOLD = re.compile(r"""["']?sep=(.)["']?\r?\n""", re.IGNORECASE)  # a first line that names the delimiter
 MARK = "\ufeff"  # tells a spreadsheet that the text is UTF-8
 
 
@@ -42,15 +44,24 @@ def read_table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}")
     try:
-        text = path.read_bytes().removeprefix(MARK.encode()).decode("utf-8", "surrogateescape")
+        text = _decoded(path.read_bytes())
     except OSError as problem:
         raise InputError(f"{path} cannot be read ({problem.strerror}); change its permissions") from None
-    delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
+    told = TOLD.match(text)
+    delimiter = told[1] if told else max(DELIMITERS, key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
+        if told:
+            next(reader)
         yield from _rows(path, reader)
     except csv.Error as problem:
         raise InputError(f"{path}, line {reader.line_num}: {problem}; mend the line") from None
+
+
+def _decoded(data: bytes) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # what spreadsheets call Unicode text
+        return data.decode("utf-16", "replace")
+    return data.removeprefix(MARK.encode()).decode("utf-8", "surrogateescape")
 
 
 def _rows(path: Path, reader: Any) -> Iterator[tuple[int, dict[str, str]]]:

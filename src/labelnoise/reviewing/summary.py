@@ -7,7 +7,7 @@ from labelnoise.reviewing.page import answer
 from labelnoise.reviewing.review import suspicious
 
 WORST, FIRST = 5, 10  # classes and rows that are told
-WIDEST = 40  # letters of a name
+WIDEST, LONGEST = 40, 120  # letters of a name and of the last column, which nothing follows
 
 
 def lines(audit: Audit) -> Iterator[str]:
@@ -36,7 +36,7 @@ def lines(audit: Audit) -> Iterator[str]:
 
 
 def _aligned(head: list[str], rows: list[list[str]]) -> Iterator[str]:
-    cells = [[_plain(cell) for cell in row] for row in [head, *rows]]
+    cells = [[*(_plain(cell, WIDEST) for cell in row), _plain(last, LONGEST)] for *row, last in [head, *rows]]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
     for *row, last in cells:
         yield "  ".join([*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)), last])
@@ -47,7 +47,7 @@ def _first(reason: str) -> str:
     return reason.partition("; ")[0]
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, most: int) -> str:
     # a name may hold what moves a terminal's cursor
     shown = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return shown if len(shown) <= WIDEST else f"{shown[: WIDEST - 1]}…"
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"

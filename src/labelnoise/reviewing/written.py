@@ -4,9 +4,9 @@ from pathlib import Path
 
 from labelnoise.auditing.result import Audit
 from labelnoise.errors import InputError
-from labelnoise.files import explained
-from labelnoise.reviewing.cleaned import check_place, default_name, write_cleaned
+from labelnoise.reviewing.cleaned import check_cleaned, check_form, check_place, default_name, write_cleaned
 from labelnoise.reviewing.corrections import by_audit
+from labelnoise.reviewing.drafted import check_writable, drafted
 from labelnoise.reviewing.outcome import outcome
 from labelnoise.reviewing.page import write_page
 from labelnoise.reviewing.review import identity, write_issues, write_review
@@ -16,25 +16,23 @@ PAGE, ISSUES, REVIEW = "audit.html", "issues.csv", "review.csv"
 
 
 def check_folder(source: Source, mode: str, out: Path, *, force: bool) -> None:
-    """Raise, before anything is computed, where a file would be replaced without leave."""
+    """Raise, before anything is computed, where an audit could not be written or would replace files without leave."""
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is no folder; choose another --out")
-    for path in (out / name for name in (PAGE, ISSUES, REVIEW)):
-        if path.exists() and not force:
-            raise InputError(f"{path} exists; choose another --out, or --force to replace it")
-    check_place(source, out / default_name(source, mode), force=force)
+    check_form(source, mode)
+    for name in (PAGE, ISSUES, REVIEW):
+        check_place(source, out / name, force=force)
+    check_cleaned(source, out / default_name(source, mode), force=force)
+    check_writable(out)
 
 
 def write_audit(audit: Audit, source: Source, mode: str, out: Path, *, force: bool = False) -> dict[str, Path]:
     """Write page, tables, and what the data become if the audit alone decides; says what is where."""
     check_folder(source, mode, out, force=force)
-    with explained(out):
-        out.mkdir(parents=True, exist_ok=True)
-    paths = {"page": out / PAGE, "all rows": out / ISSUES, "to review": out / REVIEW}
-    name = identity(audit, source.dataset)
-    write_page(audit, source, paths["page"])
-    write_issues(audit, name, paths["all rows"])
-    write_review(audit, name, paths["to review"])
-    cleaned = out / default_name(source, mode)
-    write_cleaned(source, outcome(source.dataset, by_audit(audit, source.dataset), mode), cleaned, force=force)
-    return paths | {"cleaned": cleaned}
+    name, cleaned = identity(audit, source.dataset), default_name(source, mode)
+    with drafted(out) as draft:
+        write_page(audit, source, draft / PAGE)
+        write_issues(audit, name, draft / ISSUES)
+        write_review(audit, name, draft / REVIEW)
+        write_cleaned(source, outcome(source.dataset, by_audit(audit, source.dataset), mode), draft / cleaned)
+    return {"page": out / PAGE, "all rows": out / ISSUES, "to review": out / REVIEW, "cleaned": out / cleaned}

@@ -1,0 +1,37 @@
+"""Several files that come into a folder together, once all of them are written."""
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from labelnoise.files import explained
+
+
+@contextmanager
+def drafted(out: Path) -> Iterator[Path]:
+    """A folder to write to; what is in it comes into `out` at the end. Where something fails, no trace is left."""
+    made = [folder for folder in (out, *out.parents) if not folder.exists()]  # the deepest first
+    draft, old = (out / f".{secrets.token_hex(8)}.draft" for _ in range(2))
+    with explained(out):
+        try:
+            draft.mkdir(parents=True)
+            yield draft
+            old.mkdir()
+            for path in sorted(draft.iterdir()):
+                if (out / path.name).is_dir():  # which no other name can replace
+                    (out / path.name).rename(old / path.name)
+                path.replace(out / path.name)
+        finally:
+            for folder in (draft, old):
+                shutil.rmtree(folder, ignore_errors=True)
+            for folder in made:
+                with suppress(OSError):  # it holds what was written
+                    folder.rmdir()
+
+
+def check_writable(out: Path) -> None:
+    """Raise where a folder cannot be made or written to; nothing is left of the attempt."""
+    with drafted(out):
+        pass

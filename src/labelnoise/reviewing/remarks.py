@@ -1,0 +1,38 @@
+"""Sentences on what was assumed, and on what cleaned data do otherwise than one might expect."""
+
+from collections.abc import Iterator, Sequence
+
+from labelnoise.auditing.result import Audit
+from labelnoise.reviewing.clean_folder import leading_out
+from labelnoise.reviewing.corrections import condemned
+from labelnoise.reviewing.source import Source
+
+MOST_NAMED = 5  # classes; of more the first are named
+
+
+def on_classes(audit: Audit, source: Source) -> Iterator[str]:
+    """On classes that the audit takes to be wrong altogether."""
+    if names := condemned(audit, source.dataset):
+        yield (
+            f"Every label of class {_told(names)} seems wrong, which a rare class that was not learnt looks like too: "
+            "the cleaned data keep these rows as they are until somebody has looked at them."
+        )
+
+
+def on_images(source: Source) -> Iterator[str]:
+    """On images that are not brought along."""
+    if source.path is not None and source.kind == "folder" and (rows := leading_out(source.path, source.dataset)):
+        first = source.path / source.dataset.ids[rows[0]]
+        yield (
+            f"Cleaned data leave out images that links lead to from outside {source.path}, {len(rows):,} of them, "
+            f"such as {first}; move the files there."
+        )
+
+
+def on_columns(source: Source) -> Iterator[str]:
+    """On the classes that columns of probabilities are taken for where nobody has named them."""
+    yield f"The columns of the probabilities are taken to be {_told(source.dataset.classes)}; if not, name them."
+
+
+def _told(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")

@@ -1,0 +1,22 @@
+from labelnoise.reviewing.remarks import on_classes, on_columns, on_images
+
+
+def test_a_class_that_seems_wrong_altogether_is_told(people, audit_of):
+    tall = [str(row) for row in range(1, 40, 2)]
+    (sentence,) = on_classes(audit_of(people.dataset, wrong=tall), people)
+    assert sentence.startswith("Every label of class tall seems wrong")
+    assert list(on_classes(audit_of(people.dataset, wrong=tall[1:]), people)) == []
+
+
+def test_images_that_links_lead_to_are_told(photos, source_of, tmp_path):
+    assert list(on_images(photos)) == []
+    (photos.path / "ant" / "0.png").rename(tmp_path / "secret.png")
+    (photos.path / "ant" / "0.png").symlink_to(tmp_path / "secret.png")
+    (sentence,) = on_images(source_of(photos.path))
+    assert "1 of them, such as" in sentence
+    assert "ant/0.png" in sentence
+
+
+def test_the_order_of_columns_that_is_assumed_is_told(people):
+    (sentence,) = on_columns(people)
+    assert "taken to be short, tall;" in sentence
