@@ -22,7 +22,7 @@ def reasons(
     often = _often(channel.T)
     for row in np.flatnonzero(probability >= WORTH).tolist():
         given, other = int(evidence.given[row]), int(meant[row])
-        parts = [_model(evidence, scores, row, given)]
+        parts = [_model(evidence, scores, row, given, other)]
         if often[other, given]:
             parts.append(f"{evidence.classes[other]} is often labelled {evidence.classes[given]}")
         if evidence.neighbours is not None and evidence.neighbours[row, given] < evidence.neighbours[row, other]:
@@ -31,18 +31,18 @@ def reasons(
             )
         if evidence.margins is not None and evidence.margins[row] < 0:
             parts.append("in training the label was against what the model learnt")
-        if scores.confident[row] not in (-1, given):
-            parts.append(f"the model is confident of {evidence.classes[scores.confident[row]]}")
+        if scores.confident[row] == other:
+            parts.append(f"the model is confident of {evidence.classes[other]}")
         said[row] = "; ".join(parts)
     return said
 
 
-def _model(evidence: Evidence, scores: Scores, row: int, given: int) -> str:
-    best, second = scores.shortlist.classes[row, :2]
-    other, place = (second, 1) if best == given else (best, 0)
-    value = scores.shortlist.probs[row, place]
-    names = evidence.classes
-    return f"the model says {names[other]} ({100 * value:.0f} %), not {names[given]} ({100 * scores.own[row]:.0f} %)"
+def _model(evidence: Evidence, scores: Scores, row: int, given: int, other: int) -> str:
+    shortlist, names = scores.shortlist, evidence.classes
+    own, value = scores.own[row], shortlist.probs[row, shortlist.classes[row] == other].sum()
+    if value > own:
+        return f"the model says {names[other]} ({100 * value:.0f} %), not {names[given]} ({100 * own:.0f} %)"
+    return f"the model says {names[given]} ({100 * own:.0f} %) or {names[other]} ({100 * value:.0f} %)"
 
 
 def _often(T: NDArray[np.float64]) -> NDArray[np.bool_]:
