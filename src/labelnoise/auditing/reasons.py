@@ -11,16 +11,25 @@ WORTH = 0.1  # rows that are less likely wrong need no reason
 OFTEN = 2.0  # times as many errors between two classes as even ones would be
 NOTHING = "nothing speaks against it"
 UNLABELLED = "it has no label"
+NOT_LEARNT = "the model has not learnt this class, so that its labels cannot be judged"
 
 
 def reasons(
-    evidence: Evidence, scores: Scores, channel: Channel, probability: NDArray[np.float64], meant: NDArray[np.int64]
+    evidence: Evidence,
+    scores: Scores,
+    channel: Channel,
+    probability: NDArray[np.float64],
+    meant: NDArray[np.int64],
+    *,
+    learnt: NDArray[np.bool_],
 ) -> NDArray[np.object_]:
-    """A sentence for every row; `meant` is the likeliest class other than the given one."""
+    """A sentence for every row; `meant` is the likeliest class other than the given one; (K,) classes are learnt."""
     said = np.full(len(probability), NOTHING, dtype=object)
+    judged = learnt[evidence.given]
+    said[~judged] = NOT_LEARNT
     said[evidence.given < 0] = UNLABELLED
     often = _often(channel.T)
-    for row in np.flatnonzero(probability >= WORTH).tolist():
+    for row in np.flatnonzero(judged & (probability >= WORTH)).tolist():
         given, other = int(evidence.given[row]), int(meant[row])
         parts = [_model(evidence, scores, row, given, other)]
         if often[other, given]:
