@@ -28,10 +28,10 @@ def reasons(
     judged = learnt[evidence.given]
     said[~judged] = NOT_LEARNT
     said[evidence.given < 0] = UNLABELLED
-    often = _often(channel.T)
+    often, beliefs = _often(channel.T), _beliefs(scores, meant)
     for row in np.flatnonzero(judged & (probability >= WORTH)).tolist():
         given, other = int(evidence.given[row]), int(meant[row])
-        parts = [_model(evidence, scores, row, given, other)]
+        parts = [_model(evidence.classes[given], evidence.classes[other], *beliefs[row])]
         if often[other, given]:
             parts.append(f"{evidence.classes[other]} is often labelled {evidence.classes[given]}")
         if evidence.neighbours is not None and evidence.neighbours[row, given] < evidence.neighbours[row, other]:
@@ -46,12 +46,16 @@ def reasons(
     return said
 
 
-def _model(evidence: Evidence, scores: Scores, row: int, given: int, other: int) -> str:
-    shortlist, names = scores.shortlist, evidence.classes
-    own, value = scores.own[row], shortlist.probs[row, shortlist.classes[row] == other].sum()
+def _beliefs(scores: Scores, meant: NDArray[np.int64]) -> list[tuple[float, float]]:
+    """Of each row the model's probabilities of the given and of the other class."""
+    value = np.where(scores.shortlist.classes == meant[:, None], scores.shortlist.probs, 0).sum(1)
+    return list(zip(scores.own.tolist(), value.tolist(), strict=True))
+
+
+def _model(given: str, other: str, own: float, value: float) -> str:
     if value > own:
-        return f"the model says {names[other]} ({100 * value:.0f} %), not {names[given]} ({100 * own:.0f} %)"
-    return f"the model says {names[given]} ({100 * own:.0f} %) or {names[other]} ({100 * value:.0f} %)"
+        return f"the model says {other} ({100 * value:.0f} %), not {given} ({100 * own:.0f} %)"
+    return f"the model says {given} ({100 * own:.0f} %) or {other} ({100 * value:.0f} %)"
 
 
 def _often(T: NDArray[np.float64]) -> NDArray[np.bool_]:
