@@ -40,9 +40,19 @@ def test_ids_are_kept_or_counted():
     assert checked_ids(None, 3).name == checked_ids(["x"], 1).name == "id"
 
 
+def test_an_id_may_be_a_tuple():
+    ids = [("left", 1), ("left", 2)]
+    assert checked_ids(ids, 2).tolist() == ids
+    assert checked_ids(ids, 2).name == "id"
+
+
 @pytest.mark.parametrize(
     ("ids", "sentence"),
-    [(["x"], "1 ids for 3 rows"), (["x", "y", "x"], "rows 0 and 2 have the same id 'x'")],
+    [
+        (["x"], "1 ids for 3 rows"),
+        (["x", "y", "x"], "rows 0 and 2 have the same id 'x'"),
+        ([("x", 1), ("y", 1), ("x", 1)], r"rows 0 and 2 have the same id \('x', 1\)"),
+    ],
 )
 def test_ids_that_name_no_row_are_refused(ids, sentence):
     with pytest.raises(InputError, match=sentence):

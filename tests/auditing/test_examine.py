@@ -155,6 +155,59 @@ def test_strange_evidence_has_a_finite_result(given, probs):
     np.testing.assert_allclose(audit.transition.sum(axis=1), 1)
 
 
+@pytest.fixture(scope="module")
+def unlearnt(worlds, channels):
+    """Of a sixth of all rows, whose labels are as right as the others, the model never says the class."""
+    world = worlds(3000, channels["symmetric"](6, 0.1), 6)
+    probs = world.probs.copy()
+    probs[:, 5] = 1e-7
+    probs /= probs.sum(1, keepdims=True)
+    return world, examine(replace(world.evidence, probs=probs))
+
+
+def test_labels_of_a_class_that_is_not_learnt_are_left_alone(unlearnt):
+    world, audit = unlearnt
+    own = audit.issues[world.given == 5]
+    assert (own.wrong_probability < 0.5).all()
+    assert (own.suggested == "class 5").all()
+    assert own.reason.str.startswith("the model has not learnt this class").all()
+    assert any("has not learnt class 5" in note for note in audit.notes)
+
+
+def test_the_interval_holds_labels_that_cannot_be_judged_as_right_and_as_wrong(unlearnt):
+    world, audit = unlearnt
+    share = (world.given == 5).mean()
+    low, high = audit.noise_rate_interval
+    assert low <= world.wrong.mean() <= high
+    assert high - low >= share
+    assert audit.issues.wrong_probability.mean() == pytest.approx(audit.noise_rate, abs=1e-6)
+    assert audit.per_class.wrong.sum() == pytest.approx(audit.noise_rate * len(world.given), rel=1e-5)
+    below, above = audit.transition_interval
+    assert (below <= audit.transition + 1e-12).all(axis=None)
+    assert (above >= audit.transition - 1e-12).all(axis=None)
+    assert below.loc["class 5", "class 5"] == 0
+
+
+@pytest.mark.parametrize("kind", ["uniform", "random", "columns in another order", "one class always"])
+def test_a_model_that_cannot_tell_classes_apart_condemns_no_label(kind):
+    rng = np.random.default_rng(0)
+    given = rng.choice(3, size=2000, p=[0.8, 0.15, 0.05])
+    sure = np.eye(3)[given] * 0.8 + 0.2 / 3
+    probs = {
+        "uniform": uniform(2000, 3),
+        "random": rng.dirichlet(np.ones(3), size=2000),
+        "columns in another order": np.roll(sure, 1, axis=1),
+        "one class always": np.tile([0.99, 0.008, 0.002], (2000, 1)),
+    }[kind].astype(np.float32)
+    audit = examine(Evidence(given, probs, NAMES))
+    assert (audit.issues.wrong_probability < 0.5).all()
+    assert (audit.issues.suggested == audit.issues.given).all()
+    assert audit.noise_rate_interval[0] == 0
+    assert audit.noise_rate_interval[1] >= (probs.argmax(1) != given).mean()
+    assert audit.issues.wrong_probability.mean() == pytest.approx(audit.noise_rate)
+    assert any("cannot tell the classes apart" in note for note in audit.notes)
+
+
 def test_one_sentence_where_no_audit_can_be_made():
     with pytest.raises(InputError, match="row 1 of probs"):
         examine(Evidence(np.array([0, 1]), np.array([[0.5, 0.5], [np.nan, 0.5]], np.float32), ("a", "b")))

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from scipy.stats import binom
 
-from labelnoise.auditing.rate import estimate_rate
+from labelnoise.auditing.rate import counting_error, estimate_rate
 from labelnoise.auditing.scores import score
 
 
@@ -48,3 +49,20 @@ def test_the_interval_of_t_holds_t(world):
 def test_part_of_the_rows_widens_the_interval(world):
     whole, part = estimated(world, world.probs), estimated(world, world.probs, np.arange(0, 6000, 6))
     assert np.ptp(part.interval) > np.ptp(whole.interval)
+
+
+@pytest.mark.parametrize("wrong", [0, 30])
+def test_probabilities_of_two_values_have_no_narrower_interval_than_counting_has(worlds, channels, wrong):
+    world = worlds(300, channels["symmetric"](3, 0.0), 5)
+    given = world.true.copy()
+    given[:wrong] = (given[:wrong] + 1) % 3
+    probs = (np.eye(3)[world.true] * 0.8 + 0.2 / 3).astype(np.float32)
+    low, high = estimated(world._replace(given=given), probs).interval
+    assert low <= max(0, binom.ppf(0.025, 300, wrong / 300) / 300)
+    assert high >= binom.ppf(0.975, 300, wrong / 300) / 300
+    assert high > wrong / 300 + 1 / 300
+
+
+@pytest.mark.parametrize("rows", [10, 100, 1000])
+def test_where_none_of_some_rows_is_wrong_the_rule_of_three_holds(rows):
+    assert counting_error(0.0, rows) == pytest.approx(3 / rows, rel=0.02)

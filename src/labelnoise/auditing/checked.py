@@ -32,11 +32,12 @@ def check_evidence(evidence: Evidence) -> None:
 
 def checked_ids(ids: Sequence[object] | NDArray[np.generic] | None, rows: int) -> pd.Index:
     """Names of the rows, each its own; their numbers by default."""
-    index = pd.RangeIndex(rows, name="id") if ids is None else pd.Index(ids, name="id")
+    index = pd.RangeIndex(rows, name="id") if ids is None else pd.Index(ids, name="id", tupleize_cols=False)
     if len(index) != rows:
         raise InputError(f"there are {len(index)} ids for {rows} rows; give one for each row")
     if not index.is_unique:
-        first, second = np.flatnonzero(index == index[index.duplicated()][0])[:2]
+        twice = index[index.duplicated()][0]
+        first, second = [row for row, name in enumerate(index) if name == twice][:2]
         raise InputError(f"rows {first} and {second} have the same id {index[first]!r}; give every row one of its own")
     return index
 

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from labelnoise.auditing.checked import check_evidence, checked_ids
 from labelnoise.auditing.evidence import Evidence
 from labelnoise.auditing.features import Judged
+from labelnoise.auditing.learnt import learnt_classes
+from labelnoise.auditing.notes import notes
 from labelnoise.auditing.per_class import class_table
-from labelnoise.auditing.rate import estimate_rate
+from labelnoise.auditing.rate import estimate_rate, unjudged_rate, unknown_rate, with_unjudged
 from labelnoise.auditing.reasons import reasons
 from labelnoise.auditing.result import Audit
 from labelnoise.auditing.scores import score
@@ -20,7 +22,6 @@ from labelnoise.rng import Rng
 
 LIKELIER = 0.5  # probability of being wrong above which another label is suggested
 MOST_ROWS = 20_000  # channel, rate and weights are learnt from no more
-FEW_ROWS = 100  # fewer say little
 
 
 def examine(evidence: Evidence, *, ids: Sequence[object] | NDArray[Any] | None = None, seed: int = 0) -> Audit:
@@ -29,13 +30,19 @@ def examine(evidence: Evidence, *, ids: Sequence[object] | NDArray[Any] | None =
     index = checked_ids(ids, len(evidence.given))
     sources = (evidence.probs, *evidence.others)
     scores = score(sources, evidence.given)
-    rows = np.flatnonzero(evidence.given >= 0)
+    labelled = np.flatnonzero(evidence.given >= 0)
+    best, given = scores.shortlist.classes[labelled, 0], evidence.given[labelled]
+    learnt = learnt_classes(best, given, len(evidence.classes))
+    rows = labelled[learnt[given]]
     some = _some(rows, seed)
-    labels = evidence.given[some]
-    shortlist = scores.shortlist.at(some).holding(labels, scores.own[some])
-    rate = estimate_rate(sources, some, shortlist, labels, among=len(rows), seed=seed)
+    if len(rows):
+        labels = evidence.given[some]
+        shortlist = scores.shortlist.at(some).holding(labels, scores.own[some])
+        rate = estimate_rate(sources, some, shortlist, labels, among=len(rows), seed=seed)
+    else:
+        rate = unknown_rate(float(np.mean(best == given)), len(given), len(evidence.classes))
     case = Case(evidence, scores, rate, rows, some)
-    return _audit(case, suspect(case, seed), index)
+    return _audit(case, suspect(case, seed), learnt, index)
 
 
 def _some(rows: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
@@ -44,14 +51,17 @@ def _some(rows: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     return np.sort(rows[Rng(seed, "audit-rows").permutation(len(rows))[:MOST_ROWS].numpy()])
 
 
-def _audit(case: Case, suspicion: Suspicion, index: pd.Index) -> Audit:
-    classes, rate, given = case.evidence.classes, case.rate, case.evidence.given[case.rows]
-    count = np.bincount(given, minlength=len(classes))
+def _audit(case: Case, suspicion: Suspicion, learnt: NDArray[np.bool_], index: pd.Index) -> Audit:
+    evidence, classes = case.evidence, case.evidence.classes
+    count = np.bincount(evidence.given[evidence.given >= 0], minlength=len(classes))
     posterior = others(case.judged)
     share = posterior / np.maximum(posterior.sum(1, keepdims=True), np.float32(1e-30))
     flips = _pairs(case.judged, share * suspicion.probability[:, None], len(classes))
+    if not learnt.all():
+        flips += _unjudged_pairs(np.where(learnt, 0, unjudged_rate(case.rate.rate) * count), count)
+    rate = with_unjudged(case.rate, count, learnt) if learnt.any() else case.rate
     return Audit(
-        issues=_issues(case, suspicion.probability, share, index),
+        issues=_issues(case, suspicion.probability, share, learnt, index),
         noise_rate=rate.rate,
         noise_rate_interval=rate.interval,
         transition=_matrix(rate.channel.T, classes),
@@ -59,15 +69,23 @@ def _audit(case: Case, suspicion: Suspicion, index: pd.Index) -> Audit:
         per_class=class_table(classes, count, flips),
         precision=suspicion.precision,
         planted=suspicion.planted,
-        notes=_notes(case.evidence, count),
+        notes=notes(evidence, case.scores, count, learnt),
     )
 
 
-def _issues(case: Case, suspicion: NDArray[np.float64], share: NDArray[np.float32], index: pd.Index) -> pd.DataFrame:
+def _issues(
+    case: Case,
+    suspicion: NDArray[np.float64],
+    share: NDArray[np.float32],
+    learnt: NDArray[np.bool_],
+    index: pd.Index,
+) -> pd.DataFrame:
     """A line per row; `share` says how likely each class on the shortlist is if the label is wrong."""
     given, rows = case.evidence.given, case.rows
-    probability, meant = np.full(len(given), np.nan), case.scores.shortlist.classes[:, 0].astype(np.int64)
+    probability = np.where(given < 0, np.nan, unjudged_rate(case.rate.rate))
     probability[rows] = suspicion
+    top = case.scores.shortlist.classes[:, :2].astype(np.int64)
+    meant = np.where(top[:, 0] == given, top[:, 1], top[:, 0])
     meant[rows] = case.judged.shortlist.classes[np.arange(len(rows)), share.argmax(1)]
     changed = (given < 0) | (probability > LIKELIER)
     names = np.array([*case.evidence.classes, None], dtype=object)  # the last for rows without a label
@@ -75,12 +93,20 @@ def _issues(case: Case, suspicion: NDArray[np.float64], share: NDArray[np.float3
         "given": names[given],
         "suggested": names[np.where(changed, meant, given)],
         "wrong_probability": probability,
-        "reason": reasons(case.evidence, case.scores, case.rate.channel, probability, meant),
+        "reason": reasons(case.evidence, case.scores, case.rate.channel, probability, meant, learnt=learnt),
         "alternative": names[meant],
         **case.scores.columns(given),
         **_further(case.evidence),
     }
     return pd.DataFrame(columns, index=index)
+
+
+def _unjudged_pairs(wrong: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Wrong rows by given class, (K,), as (K true, K given): of other classes as often as these are given."""
+    weight = np.tile(rows[:, None] + 1e-9, len(rows))
+    np.fill_diagonal(weight, 0)
+    pairs: NDArray[np.float64] = weight / weight.sum(0) * wrong
+    return pairs
 
 
 def _pairs(judged: Judged, weights: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
@@ -107,15 +133,3 @@ def _further(evidence: Evidence) -> Mapping[str, NDArray[Any]]:
 
 def _matrix(values: NDArray[np.float64], classes: tuple[str, ...]) -> pd.DataFrame:
     return pd.DataFrame(values, index=pd.Index(classes, name="true"), columns=pd.Index(classes, name="given"))
-
-
-def _notes(evidence: Evidence, rows: NDArray[np.int64]) -> tuple[str, ...]:
-    found = []
-    if rows.sum() < FEW_ROWS:
-        found.append(f"{rows.sum()} labelled rows are few: take every number with care")
-    if len(missing := np.flatnonzero(rows == 0)):
-        named = ", ".join(evidence.classes[each] for each in missing[:5])
-        found.append(f"no row is given {named}{' and others' if len(missing) > 5 else ''}")
-    if unlabelled := int((evidence.given < 0).sum()):
-        found.append(f"{unlabelled} rows have no label; a label is suggested, and they count nowhere else")
-    return tuple(found)

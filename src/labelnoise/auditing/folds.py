@@ -8,14 +8,18 @@ import torch
 from numpy.typing import NDArray
 
 from labelnoise.auditing.evidence import Evidence
+from labelnoise.auditing.learnt import learnt_classes
 from labelnoise.comparing import augmentation
 from labelnoise.config import Augment
 from labelnoise.configure import build
 from labelnoise.crossfit.cut import cut, possible_folds
-from labelnoise.crossfit.train import Plan, crossfit, suited
+from labelnoise.crossfit.train import CrossFit, Plan, crossfit, suited
 from labelnoise.data.dataset import Dataset
 from labelnoise.methods.notation import from_text
 from labelnoise.sweep.run import Display, find_device
+
+ROBUST, PLAIN = "gce", "ce"
+WORTH_LEARNING = 10  # rows of a class that a method ought to learn
 
 
 def fold_evidence(
@@ -32,6 +36,9 @@ def fold_evidence(
 ) -> Evidence:
     """Out-of-fold probabilities, all folds trained as one job, and the mean margin of each label while it is learnt.
 
+    Robust methods may give a small class up. Where `gce` has not learnt a class of some rows, cross-entropy is trained
+    as well, and takes its place if it has learnt more.
+
     `given` holds -1 for rows whose label is missing: nothing is learnt from them, and all networks judge them. `others`
     are further methods, each trained likewise, whose probabilities stand beside those of the first.
     """
@@ -47,6 +54,8 @@ def fold_evidence(
     methods = [from_text(each) for each in (method, *others)]
     display.expect(len(methods))
     first = crossfit(methods[0], plan, display)
+    if method == ROBUST:
+        first = _better(first, labels.numpy(), display)
     rest = [crossfit(each, plan, display, margins=False) for each in methods[1:]]
     return Evidence(
         labels.numpy(),
@@ -55,3 +64,21 @@ def fold_evidence(
         margins=None if first.margins is None else first.margins.nan_to_num(0.0).numpy(),  # 0 without a label
         others=tuple(each.probs.numpy() for each in rest),
     )
+
+
+def _better(first: CrossFit, given: NDArray[np.int64], display: Display) -> CrossFit:
+    """The same, or what cross-entropy makes of the rows where that has learnt more classes."""
+    rows = np.bincount(given[given >= 0], minlength=first.probs.shape[1])
+    if _learnt(first, given)[rows >= WORTH_LEARNING].all():
+        return first
+    display.expect(1)
+    second = crossfit(from_text(PLAIN), first.plan, display)
+    if _learnt(second, given).sum() <= _learnt(first, given).sum():
+        return first
+    display.say(f"{ROBUST} has not learnt every class and {PLAIN} has learnt more, so that its networks judge the rows")
+    return second
+
+
+def _learnt(found: CrossFit, given: NDArray[np.int64]) -> NDArray[np.bool_]:
+    labelled, best = given >= 0, found.probs.argmax(1).numpy()
+    return learnt_classes(best[labelled], given[labelled], found.probs.shape[1])

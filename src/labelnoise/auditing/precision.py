@@ -30,6 +30,6 @@ def precision_table(
 
 
 def _round_numbers(rows: int) -> NDArray[np.int64]:
-    """10, 20, 50, 100, … below the number of rows, and that number."""
+    """10, 20, 50, 100, … below the number of rows, and that number unless it is 0."""
     rounds = (digit * 10**power for power, digit in product(range(1, len(str(rows))), (1, 2, 5)))
-    return np.array([k for k in rounds if k < rows] + [rows])
+    return np.array([*(k for k in rounds if k < rows), *([rows] if rows else [])], np.int64)

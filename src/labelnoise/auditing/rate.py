@@ -7,6 +7,9 @@ corrected by what they miss there. The estimate is the mean of the four readings
     how much planted noise is missed by, from planting to planting      what a bootstrap would see
     how far the four readings lie apart                                 what depends on the way of reading
     an eighth of the model's own error rate, as it believes it to be    what no reading of these labels can tell
+
+It is never narrower than counting the wrong ones among so many rows would be. Labels of classes that the model has not
+learnt count as anything from all right to all wrong.
 """
 
 import os
@@ -26,6 +29,7 @@ from labelnoise.auditing.stream import Probs, taken
 REPEATS = 10
 ROUNDS = 8  # of refitting; it starts where the first fit ended
 NORMAL = 1.96  # 95 %
+MOST_UNJUDGED = 0.45  # a label that cannot be judged is never likelier wrong than right
 UNTOLD = 0.125  # of the model's own error; on every set that was measured the estimate was off by less
 
 
@@ -70,11 +74,47 @@ def estimate_rate(
     varying = np.var(np.mean(errors, 1), ddof=1) * (1 + 1 / REPEATS) + drawing
     own_error = 1 - prior.max(1).mean()
     half = float(NORMAL * np.sqrt(varying) + np.ptp(both) / 2 + UNTOLD * own_error)
+    half = max(half, counting_error(rate, among))
     channel = Channel(with_rate(found.T, rate / readings[0]), found.scale, found.shift)
     wide = NORMAL * _spread(matrices) + _errors(channel.T) * half / max(rate, LEAST)
     low = np.where(_even(channel.T) > channel.T, 0, channel.T - wide)  # fewer errors than even ones may be none
     interval = max(0.0, rate - half), min(1.0, rate + half)
     return Rate(rate, interval, channel, np.clip(low, 0, 1), np.clip(channel.T + wide, 0, 1))
+
+
+def unjudged_rate(rate: float) -> float:
+    """What share of labels that cannot be judged is taken to be wrong, where `rate` of the others is."""
+    return min(rate, MOST_UNJUDGED)
+
+
+def with_unjudged(found: Rate, rows: NDArray[np.int64], learnt: NDArray[np.bool_]) -> Rate:
+    """The rate of all labels, from that of classes that are learnt; `rows` are those of each given class, (K,)."""
+    if learnt.all():
+        return found
+    share = float(rows[~learnt].sum() / rows.sum())
+    low, high = found.interval
+    hidden = np.where(learnt, 0, rows) / np.maximum(rows + rows[:, None], 1)  # of a true class, if all were of it
+    T_low, T_high = found.T_low.copy(), np.maximum(found.T_high, hidden)
+    T_low[np.diag_indices(len(rows))] *= 1 - np.minimum(hidden.sum(1), 1)
+    T_low[~learnt], T_high[~learnt] = 0, 1
+    rate = (1 - share) * found.rate + share * unjudged_rate(found.rate)
+    return Rate(rate, ((1 - share) * low, (1 - share) * high + share), found.channel, T_low, T_high)
+
+
+def unknown_rate(agreement: float, rows: int, classes: int) -> Rate:
+    """Where the model cannot tell classes apart: between none and as many as it disagrees with, the middle taken."""
+    most = min(1.0, 1 - agreement + counting_error(agreement, rows))
+    rate = min(most / 2, MOST_UNJUDGED)
+    T = np.full((classes, classes), rate / (classes - 1))
+    np.fill_diagonal(T, 1 - rate)
+    high = np.full_like(T, most)
+    np.fill_diagonal(high, 1)
+    return Rate(rate, (0.0, most), Channel(T, np.ones(classes), np.zeros(classes)), np.eye(classes) * (1 - most), high)
+
+
+def counting_error(share: float, rows: int) -> float:
+    """How far a share of so many rows may be from that of all such rows, 95 %; where it is 0, three rows."""
+    return float(NORMAL * np.sqrt((share * (1 - share) + 1 / rows) / rows) + 1 / rows)
 
 
 def _readings(shortlist: Shortlist, labels: NDArray[np.int64], channel: Channel) -> NDArray[np.float64]:

@@ -18,15 +18,17 @@ from labelnoise.auditing.precision import precision_table
 from labelnoise.auditing.rate import Rate
 from labelnoise.auditing.scores import Scores
 
+NO_FLIPS = {"flips": 0.0, "found": np.nan, "named": np.nan, "mean_probability": np.nan}
+
 
 @dataclass(frozen=True)
 class Case:
-    """What is known of the labelled rows when each of them is judged."""
+    """What is known of the labelled rows that can be judged when each of them is."""
 
     evidence: Evidence
     scores: Scores
     rate: Rate
-    rows: NDArray[np.int64]  # positions of rows with a label
+    rows: NDArray[np.int64]  # positions of rows with a label of a class that is learnt
     some: NDArray[np.int64]  # those of them that are learnt from
 
     @cached_property
@@ -40,7 +42,7 @@ class Case:
 
 
 class Suspicion(NamedTuple):
-    """What labelled rows come to."""
+    """What rows that can be judged come to."""
 
     probability: NDArray[np.float64]  # that the label is wrong
     precision: pd.DataFrame
@@ -55,7 +57,10 @@ class Flips(NamedTuple):
 
 
 def suspect(case: Case, seed: int) -> Suspicion:
-    """One calibrated probability per labelled row, whose mean is the noise rate."""
+    """One calibrated probability per row, whose mean is the noise rate of these rows."""
+    if not len(case.rows):
+        none = np.empty(0)
+        return Suspicion(none, precision_table(none, none, none, case.rate.rate), dict(NO_FLIPS))
     rate, judged = case.rate.rate, case.judged
     within = np.searchsorted(case.rows, case.some)
     weights = learn_weights(judged.features[within], _planted(case, seed, "to-learn").judged.features, rate)
@@ -88,7 +93,7 @@ def _recovery(
     """How planted flips fare among the user's labels."""
     flips = len(found)
     if not flips:
-        return {"flips": 0.0, "found": np.nan, "named": np.nan, "mean_probability": np.nan}
+        return dict(NO_FLIPS)
     count = min(len(logits), max(1, round(rate * len(logits))))  # as many as are wrong
     bar = np.partition(logits, -count)[-count]
     likeliest = check.judged.shortlist.classes[np.arange(flips), others(check.judged).argmax(1)]

@@ -1,0 +1,32 @@
+"""Which classes a model has learnt: of any other it cannot say whether a label is right.
+
+A model that never says a class contradicts all labels of it, be they right or wrong. So a class counts as learnt only
+where rows that are given it are taken for it clearly more often than rows that are given another.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+FEWEST = 5  # rows that tell whether a class is learnt; with fewer it counts as learnt where the model is of any use
+RARELY = 0.1  # share of its own rows taken for a class, below which it is not learnt
+CLEARLY = 3.0  # standard errors by which a model of any use agrees more with the labels than chance does
+
+
+def learnt_classes(best: NDArray[np.integer], given: NDArray[np.int64], classes: int) -> NDArray[np.bool_]:
+    """(K,) from the likeliest class and the given label of each row; none is learnt where none but the largest is."""
+    rows, said = (np.bincount(each, minlength=classes) for each in (given, best))
+    hits = np.bincount(given[best == given], minlength=classes)
+    own = hits / np.maximum(rows, 1)
+    elsewhere = (said - hits) / np.maximum(len(given) - rows, 1)
+    error = np.sqrt(elsewhere * (1 - elsewhere) / np.maximum(rows, 1))
+    found: NDArray[np.bool_] = (rows < FEWEST) | ((own >= RARELY) & (own > elsewhere + error))
+    known = found & (rows > 0)
+    known[rows.argmax()] = False
+    return found if known.any() and _beats_chance(rows, said, hits) else np.zeros(classes, np.bool_)
+
+
+def _beats_chance(rows: NDArray[np.int64], said: NDArray[np.int64], hits: NDArray[np.int64]) -> bool:
+    """The model agrees with labels more often than if it knew only how frequent each class is."""
+    count = rows.sum()
+    chance = float(rows @ said) / count**2
+    return bool(hits.sum() / count - chance > CLEARLY * np.sqrt(chance * (1 - chance) / count))

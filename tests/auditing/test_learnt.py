@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from labelnoise.auditing.learnt import learnt_classes
+
+
+def test_a_class_that_is_never_predicted_is_not_learnt():
+    given = np.repeat([0, 1, 2], [100, 100, 20])
+    best = np.where(given == 2, 0, given)
+    assert learnt_classes(best, given, 3).tolist() == [True, True, False]
+
+
+def test_nothing_is_learnt_where_one_class_is_always_predicted():
+    given = np.repeat([0, 1], [357, 20])
+    assert not learnt_classes(np.zeros(377, int), given, 2).any()
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(("rows", "classes"), [(2000, 3), (2000, 1000), (3, 3)])
+def test_nothing_is_learnt_by_chance(rows, classes, seed):
+    rng = np.random.default_rng(seed)
+    given, best = rng.integers(classes, size=(2, rows))
+    best[:3] = (given[:3] + 1) % classes
+    assert not learnt_classes(best, given, classes).any()
+
+
+def test_a_model_that_finds_some_rows_of_a_rare_class_has_learnt_it():
+    given = np.repeat([0, 1], [950, 50])
+    best = np.zeros(1000, int)
+    best[950:965] = 1
+    best[:10] = 1
+    assert learnt_classes(best, given, 2).all()
+
+
+def test_many_wrong_labels_in_many_classes_are_no_sign_of_a_class_that_is_not_learnt():
+    rng = np.random.default_rng(0)
+    true = rng.integers(1000, size=20_000)
+    given = np.where(rng.random(20_000) < 0.4, rng.integers(1000, size=20_000), true)
+    assert learnt_classes(true, given, 1000).mean() > 0.99
+
+
+def test_classes_of_few_rows_count_as_learnt_where_others_are():
+    given = np.array([0] * 50 + [1] * 50 + [2] * 3)
+    best = np.array([0] * 50 + [1] * 50 + [0] * 3)
+    assert learnt_classes(best, given, 4).all()

@@ -1,0 +1,42 @@
+import numpy as np
+
+from labelnoise.auditing.evidence import Evidence
+from labelnoise.auditing.notes import notes
+from labelnoise.auditing.scores import score
+
+GIVEN = np.tile([0, 1, 1], 50)
+PROBS = np.tile(np.float32([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), (50, 1))
+
+
+def noted(given=GIVEN, probs=PROBS, classes=("cat", "dog"), learnt=(True, True)):
+    rows = np.bincount(given[given >= 0], minlength=len(classes))
+    return notes(Evidence(given, probs, classes), score((probs,), given), rows, np.array(learnt))
+
+
+def test_nothing_is_said_of_good_evidence():
+    assert noted() == ()
+
+
+def test_few_rows_and_rows_without_a_label_are_named():
+    given = np.where(np.arange(150) < 60, -1, GIVEN)
+    assert [note.split()[0] for note in noted(given)] == ["90", "60"]
+
+
+def test_classes_that_are_not_learnt_are_named():
+    (note,) = noted(learnt=(True, False))
+    assert note.startswith("the model has not learnt dog, so that 100 labels cannot be judged")
+
+
+def test_a_model_that_has_learnt_nothing_is_named():
+    (note,) = noted(learnt=(False, False))
+    assert note.startswith("the model cannot tell the classes apart")
+
+
+def test_probabilities_without_doubt_are_named():
+    (note,) = noted(probs=np.round(PROBS))
+    assert note.startswith("all probabilities are 0 or 1")
+
+
+def test_a_model_that_agrees_with_every_label_is_named():
+    (note,) = noted(given=PROBS.argmax(1))
+    assert note.startswith("the model agrees with every label")
