@@ -139,7 +139,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         if unpredicted := [str(name) for code, name in enumerate(self.classes_) if code not in predicted]:
             warn(
                 f"no row that the networks left aside is predicted to be {', '.join(unpredicted)}, so all such labels "
-                'look wrong although they may be right; try method="ce" or fewer epochs',
+                'look wrong although they may be right; try method="ce"',
                 UserWarning,
                 stacklevel=3,
             )
