@@ -21,7 +21,7 @@ from labelnoise.auditing.suspicion import Case, Suspicion, others, suspect
 from labelnoise.rng import Rng
 
 LIKELIER = 0.5  # probability of being wrong above which another label is suggested
-MOST_ROWS = 20_000  # channel, rate and weights are learnt from no more
+MOST_ROWS = 12_000  # channel, rate and weights are learnt from no more
 
 
 def examine(evidence: Evidence, *, ids: Sequence[object] | NDArray[Any] | None = None, seed: int = 0) -> Audit:
