@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from labelnoise.errors import InputError
@@ -43,3 +45,22 @@ def test_a_place_that_cannot_is_told(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot write"):
         check_writable(tmp_path / "file" / "out")
+
+
+def test_a_folder_that_cannot_be_replaced_is_there_as_before(tmp_path, monkeypatch):
+    out = tmp_path / "audit"
+    (out / "cleaned").mkdir(parents=True)
+    (out / "cleaned" / "image.png").write_text("old")
+
+    def refuse(path, target):
+        raise OSError(28, "No space left on device")
+
+    def write():
+        with drafted(out) as draft:
+            (draft / "cleaned").mkdir()
+            monkeypatch.setattr(Path, "replace", refuse)
+
+    with pytest.raises(InputError):
+        write()
+    assert (out / "cleaned" / "image.png").read_text() == "old"
+    assert [path.name for path in out.iterdir()] == ["cleaned"]

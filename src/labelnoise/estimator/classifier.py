@@ -138,8 +138,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         predicted = set(fit.probs.argmax(1).tolist())
         if unpredicted := [str(name) for code, name in enumerate(self.classes_) if code not in predicted]:
             warn(
-                f"no row that the networks left aside is predicted to be {', '.join(unpredicted)}, so all such labels "
-                'look wrong although they may be right; try method="ce"',
+                f"no row that the networks left aside is predicted to be {', '.join(unpredicted)}, so such labels "
+                'cannot be judged, and hardly any new row will be given them; try method="ce"',
                 UserWarning,
                 stacklevel=3,
             )

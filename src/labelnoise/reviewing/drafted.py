@@ -20,15 +20,25 @@ def drafted(out: Path) -> Iterator[Path]:
             yield draft
             old.mkdir()
             for path in sorted(draft.iterdir()):
-                if (out / path.name).is_dir():  # which no other name can replace
-                    (out / path.name).rename(old / path.name)
-                path.replace(out / path.name)
+                _put(path, out / path.name, old / path.name)
         finally:
             for folder in (draft, old):
                 shutil.rmtree(folder, ignore_errors=True)
             for folder in made:
                 with suppress(OSError):  # it holds what was written
                     folder.rmdir()
+
+
+def _put(path: Path, place: Path, aside: Path) -> None:
+    # a folder cannot be replaced by another name: it is laid aside, and comes back where that fails
+    if place.is_dir():
+        place.rename(aside)
+    try:
+        path.replace(place)
+    except OSError:
+        if aside.exists():
+            aside.rename(place)
+        raise
 
 
 def check_writable(out: Path) -> None:
