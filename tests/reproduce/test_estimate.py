@@ -1,11 +1,12 @@
 import pytest
 import torch
 
-from labelnoise.config import Job, Split, Train
+from labelnoise.config import Job, Named, Split, Train
 from labelnoise.papers import paper
 from labelnoise.reproduce import estimate as module
 from labelnoise.reproduce.estimate import rate, rows, seconds, spoken
 from labelnoise.reproduce.groups import groups
+from labelnoise.speed import blocks
 
 CPU = torch.device("cpu")
 
@@ -51,6 +52,14 @@ def test_a_network_is_timed_on_data_of_the_same_shape_that_need_not_be_there():
     source = paper("logistic_normal")
     (group,) = groups(source, [cell for cell in source.published("table1") if cell.data == "mnist"], "paper")
     assert rate("mnist", group.job(group.cells[0]), CPU) > 1
+
+
+@pytest.mark.parametrize(("data", "net"), [("mnist", "lenet5"), ("digits", "mlp")])
+def test_batches_as_large_as_on_a_gpu_and_a_probe_as_long_leave_epochs_enough_steps(data, net, monkeypatch):
+    monkeypatch.setitem(module.BATCH, "cpu", module.BATCH["cuda"])
+    monkeypatch.setitem(blocks.PROBE, "cpu", blocks.PROBE["cuda"])
+    monkeypatch.setattr(module, "SECONDS", 0.1)
+    assert rate(data, Job(net=Named(net), train=Train(batch=512)), CPU) > 1
 
 
 def test_where_many_runs_do_not_fit_one_is_timed(monkeypatch):

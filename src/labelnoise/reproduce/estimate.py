@@ -20,7 +20,7 @@ from labelnoise.sweep.run import prepare, specify
 
 SECONDS = 1.0  # of timing for a network
 EPOCHS = 200  # more than are reached
-ROWS = 600  # random images that it is timed on
+STEPS = 32  # of rows for each epoch, of which the split leaves some two thirds: timing begins anew with an epoch
 SIDE_BY_SIDE = {"cpu": 1, "cuda": 16}  # runs that are timed together
 BATCH = {"cpu": 16, "cuda": 256}  # at most
 
@@ -34,14 +34,16 @@ def seconds(group: Group, seeds: int, device: torch.device) -> float:
 
 def rate(data: str, job: Job, device: torch.device) -> float:
     """Images per second of cross-entropy with a group's network and training."""
-    train = replace(job.train, epochs=EPOCHS, balanced=0, batch=min(job.train.batch, BATCH[device.type], ROWS // 4))
+    batch = min(job.train.batch, BATCH[device.type])
+    dataset = _like(data, STEPS * batch)
+    train = replace(job.train, epochs=EPOCHS, balanced=0, batch=min(batch, len(dataset) // STEPS))
     config = RunConfig(noise="none", method=Named("ce"), net=job.net, train=train)
     try:
-        return _timed(config, _like(data), SIDE_BY_SIDE[device.type], device)
+        return _timed(config, dataset, SIDE_BY_SIDE[device.type], device)
     except (RuntimeError, MemoryError) as problem:
         if not is_shortage(problem):
             raise
-    return _timed(config, _like(data), 1, device)
+    return _timed(config, dataset, 1, device)
 
 
 def _timed(config: RunConfig, dataset: Dataset, runs: int, device: torch.device) -> float:
@@ -72,13 +74,13 @@ def spoken(total: float) -> str:
 
 
 @cache
-def _like(data: str) -> Dataset:
+def _like(data: str, rows: int) -> Dataset:
     # random images of the same shape, or the data themselves where they are made on the spot
     if (card := _card(data)) is None:
         return DATASETS.get(data)(0)
     generator = torch.Generator().manual_seed(0)
-    x = torch.randint(0, 256, (ROWS, *card.shape), generator=generator, dtype=torch.uint8)
-    y = torch.arange(ROWS) % card.classes
+    x = torch.randint(0, 256, (rows, *card.shape), generator=generator, dtype=torch.uint8)
+    y = torch.arange(rows) % card.classes
     return Dataset(data, x, y, y, tuple(map(str, range(card.classes))))
 
 
