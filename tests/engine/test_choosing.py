@@ -39,7 +39,22 @@ def data(net, *shape, batch=128, **settings):
     ],
 )
 def test_on_a_cpu_small_layers_are_packed_where_runs_are_many(spec, runs, expected):
-    assert choose(build("ce"), spec, runs, CPU) == expected
+    with threads(2):
+        assert choose(build("ce"), spec, runs, CPU) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "runs", "expected"),
+    [
+        (data("mlp", 1, 8, 8, batch=32), 2, "streams"),
+        (data("mlp", 1, 8, 8, batch=32), 3, "packed"),
+        (data("mlp", 1, 8, 8), 3, "streams"),
+        (data("mlp", 1, 8, 8), 4, "packed"),
+    ],
+)
+def test_on_a_single_thread_more_runs_are_needed(spec, runs, expected):
+    with threads(1):
+        assert choose(build("ce"), spec, runs, CPU) == expected
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ import pytest
 
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, build
+from labelnoise.methods.ce import CE
 from labelnoise.methods.notation import from_text, to_text, told, untold
 
 
@@ -63,3 +64,20 @@ def test_what_the_rate_has_decided_can_be_taken_back(text) -> None:
 def test_a_text_that_is_no_method_is_refused_with_a_sentence(text, message) -> None:
     with pytest.raises(InputError, match=message):
         from_text(text)
+
+
+def test_a_method_that_was_registered_anew_is_the_new_one() -> None:
+    class Before(CE):
+        name = "changing"
+
+    class After(CE):
+        name = "changing"
+
+    try:
+        METHODS.register("changing")(Before)
+        assert type(from_text("changing")) is Before
+        METHODS.forget("changing")
+        METHODS.register("changing")(After)
+        assert type(from_text("changing")) is After
+    finally:
+        METHODS.forget("changing")

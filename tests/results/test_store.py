@@ -157,6 +157,15 @@ def test_a_pack_that_was_finished_elsewhere_counts_here(journal, tmp_path):
     assert run.records == records(0, 1)
 
 
+def test_what_is_there_already_is_not_written_again(journal, monkeypatch):
+    journal.begin(0)
+    journal.finish(facts("abc"))
+    written = []
+    monkeypatch.setattr("labelnoise.results.store.write", lambda path, _: written.append(path.name))
+    journal.put(journal.files() | {"records.jsonl": b"others"})
+    assert written == ["records.jsonl"]
+
+
 def test_of_a_pack_that_was_finished_elsewhere_the_closing_facts_are_written_last(journal, tmp_path, monkeypatch):
     journal.begin(0)
     journal.finish(facts("abc"))

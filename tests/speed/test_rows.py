@@ -9,7 +9,7 @@ from labelnoise.speed import rows
 from labelnoise.speed.cases import Bench, Case
 from labelnoise.speed.rows import ROWS, briefly, chosen_only, closely
 
-SMALL = Case("mnist", Named("mlp", {"widths": "8"}), 64, runs=3, few=(2, 64))
+SMALL = Case("mnist", Named("mlp", {"widths": "8"}), 64, runs=3, few=(3, 64))
 CLOSELY = ["ce", "gce", "logistic_normal", "f_divergence", "co_teaching", "causal_nl"]
 
 
@@ -48,7 +48,7 @@ def test_methods_are_in_their_default_form_but_for_one_with_fewer_samples():
 
 def test_a_close_look_has_the_plain_loop_one_run_and_both_executors(bench):
     figures = list(closely(SMALL, Named("gce"), bench))
-    assert [figure.name for figure in figures] == ["plain loop", "streams, 1 run", "streams, 2 runs", "packed, 2 runs"]
+    assert [figure.name for figure in figures] == ["plain loop", "streams, 1 run", "streams, 3 runs", "packed, 3 runs"]
     assert all(0 < figure.value < math.inf for figure in figures)
     assert all(figure.ratios["plain loop"] == figure.value / 1000 for figure in figures[1:])
     assert all(figure.ratios["ce"] > 0 for figure in figures[1:])
@@ -56,18 +56,18 @@ def test_a_close_look_has_the_plain_loop_one_run_and_both_executors(bench):
 
 def test_targets_find_the_executor_that_is_chosen(bench):
     keys = {figure.name: figure.key for figure in closely(SMALL, Named("ce"), bench)}
-    assert keys == {"plain loop": "", "streams, 1 run": "one", "streams, 2 runs": "", "packed, 2 runs": "many"}
+    assert keys == {"plain loop": "", "streams, 1 run": "one", "streams, 3 runs": "", "packed, 3 runs": "many"}
 
 
 def test_a_brief_look_compares_many_runs_with_cross_entropy(bench):
     (figure,) = briefly(SMALL, Named("mixup"), bench)
-    ce, _ = bench.rates["mlp ce packed 2"]
-    assert (figure.name, figure.ratios) == ("packed, 2 runs", {"ce": figure.value / ce})
+    ce, _ = bench.rates["mlp ce packed 3"]
+    assert (figure.name, figure.ratios) == ("packed, 3 runs", {"ce": figure.value / ce})
 
 
 def test_cross_entropy_alone_has_a_plain_loop_one_run_and_many(bench):
     names = [figure.name for figure in chosen_only(SMALL, bench)]
-    assert names == ["plain loop", "streams, 1 run", "packed, 2 runs"]
+    assert names == ["plain loop", "streams, 1 run", "packed, 3 runs"]
 
 
 def test_too_little_memory_leaves_one_figure_out(bench, monkeypatch):

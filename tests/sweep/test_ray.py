@@ -210,6 +210,27 @@ def test_a_worker_that_dies_again_and_again_is_given_up(cluster, tmp_path, monke
         compare(job, tmp_path, Ray(), build=build)
 
 
+def test_a_pack_whose_worker_is_killed_for_want_of_memory_is_halved(cluster, tmp_path, monkeypatch):
+    lose = module._Sweep.lose
+
+    def short(sweep, pack, problem):
+        lose(sweep, pack, sweep.ray.exceptions.OutOfMemoryError("the machine"))
+
+    monkeypatch.setattr(module._Sweep, "lose", short)
+    driver, died = os.getpid(), tmp_path / "died"
+
+    def build(seed):
+        if os.getpid() != driver and not died.exists():
+            died.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return load("gaussians", seed)
+
+    heard = Heard()
+    outcome = compare(replace(SMALL, methods=SMALL.methods[:1]), tmp_path / "out", Ray(), heard, build)
+    assert "ce × 2: its machine ran out of memory; halved to 1 and 1 runs" in heard.said
+    assert len(outcome.runs) == 2
+
+
 def test_a_command_that_is_killed_and_typed_again_does_the_rest(cluster, tmp_path):
     command = [sys.executable, "-m", "labelnoise", "train", "--data", "gaussians", "--methods", "ce,gce"]
     command += ["--seeds", "2", "--epochs", "10", "--batch", "512", "--out", str(tmp_path / "out")]

@@ -15,6 +15,8 @@ MOST_DRAWS = 1000  # for a row: with more, kernels are large anyway
 # Numbers that a layer gives for a batch, on average, up to which packing pays if runs are very many
 MOST_OUTPUTS = 205_000
 MOST_CONVOLVED = 25_000  # of networks with convolutions, which are slower packed
+PLAIN_CALLS = 1.7  # that one call for all runs costs as much as
+PLAIN_CALLS_ALONE = 2.7  # on a single thread, since packs have work for a second one sooner
 NORMALISED = 3  # times as many with BatchNorm, whose layers are several kernels
 
 
@@ -50,8 +52,7 @@ def _pays_on_cpu(method: Method, spec: DataSpec, runs: int) -> bool:
 
 
 def _bound(net: nn.Module, runs: int) -> float:
-    # One call serves all runs, but costs nearly as much as two plain ones.
-    gain = 1 - 1.7 / runs
+    gain = 1 - (PLAIN_CALLS if torch.get_num_threads() > 1 else PLAIN_CALLS_ALONE) / runs
     if not _has(net, nn.modules.conv._ConvNd):
         return MOST_OUTPUTS * gain
     return MOST_CONVOLVED * gain * (NORMALISED if _has(net, nn.modules.batchnorm._BatchNorm) else 1)

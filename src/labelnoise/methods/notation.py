@@ -13,7 +13,7 @@ _READ: dict[str, Method] = {}  # by text: a compiler cannot follow how one is re
 
 def from_text(text: str) -> Method:
     """A method by its name, with settings in brackets: `gce(q=0.5)`."""
-    if text not in _READ:
+    if text not in _READ or type(_READ[text]) is not METHODS.get(_READ[text].name):  # its file may have changed
         _READ[text] = build(*_parts(text))
     return _READ[text]
 

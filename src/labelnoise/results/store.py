@@ -153,8 +153,8 @@ class Journal:
         """Keep a pack that was finished elsewhere; it counts once the last of its files is there."""
         self._make()
         for path in self._lasting:
-            if path.name in files:
-                write(path, files[path.name])
+            if path.name in files and not (path.exists() and path.read_bytes() == files[path.name]):
+                write(path, files[path.name])  # where it is not there already, for the disk may be nearly full
         self.checkpoint.unlink(missing_ok=True)
 
     def _make(self) -> None:

@@ -37,24 +37,32 @@ def _rows() -> dict[str, Row]:
     for method in (*CLOSELY, *(name for name in METHODS if name not in CLOSELY)):
         named = Named(method, SETTINGS.get(method, {}))
         settings = "".join(f", {name} {value}" for name, value in named.settings.items())
-        about = f"LeNet-5 of 61,706 parameters with {method}{settings}, batches of 256, 45 runs"
+        about = f"LeNet-5 of 61,706 parameters with {method}{settings}, on a GPU batches of 256 and 45 runs"
         rows[f"lenet5-{method}"] = Row(about, partial(closely if method in CLOSELY else briefly, lenet, named))
     for method in CLOSELY:
-        about = f"WRN-28-2 with {method}, batches of 128, crop and flip, 1 and 8 runs"
+        about = f"WRN-28-2 with {method}, crop and flip, on a GPU batches of 128, 1 and 8 runs"
         rows[f"wrn_28_2-{method}"] = Row(about, partial(closely, wide, Named(method)))
     return rows | {
         "resnet34": Row(
-            "ResNet-34 with ImageNet stem on 32 pixels, crop and flip, 1 and 8 runs",
+            "ResNet-34 with ImageNet stem on 32 pixels, crop and flip, on a GPU 1 and 8 runs",
             partial(chosen_only, CASES["resnet34"]),
         ),
         "lenet5_same": Row(
-            "the logistic-normal paper's LeNet-5 of 545,546 parameters on MNIST, Adam, 1 and 18 runs",
+            "the logistic-normal paper's LeNet-5 of 545,546 parameters on MNIST, Adam, on a GPU 1 and 18 runs",
             partial(chosen_only, CASES["lenet5_same"]),
             "mnist",
         ),
-        "mnist": Row("45 runs × 100 epochs by that paper, all included", partial(whole.measure, whole.MNIST), "mnist"),
-        "cifar10": Row("6 runs × 60 epochs by it, all included", partial(whole.measure, whole.CIFAR10), "cifar10"),
-        "host": Row("the host's own work at the ends of epochs, 45 runs", partial(whole.measure, whole.SHORT)),
+        "mnist": Row(
+            "that paper's training, all included, on a GPU 45 runs × 100 epochs",
+            partial(whole.measure, whole.MNIST),
+            "mnist",
+        ),
+        "cifar10": Row(
+            "its CIFAR-10 training, all included, on a GPU 6 runs × 60 epochs",
+            partial(whole.measure, whole.CIFAR10),
+            "cifar10",
+        ),
+        "host": Row("the host's own work at epoch ends, on a GPU 45 runs", partial(whole.measure, whole.SHORT)),
         "start": Row("from the start of Python to the end of the first step, packed LeNet-5", start.measure),
         "losses": Row("losses against their naive forms, forward and backward", kernels.measure),
         "noise": Row("labels made wrong", supply.noise),

@@ -46,6 +46,7 @@ def data(bench: Bench) -> Iterator[Figure]:
     for case in (bench.fitted(CASES["lenet5"]), replace(bench.fitted(CASES["wrn_28_2"]), runs=1)):
         plain, own = _plain_served(case, bench), _served(case, bench)
         what = f"{case.data}, {'crop and flip' if case.augment.crop else 'as they are'}"
+        what += ", random images in its place" if absent(case.data) else ""
         for_all = "for 1 run" if case.runs == 1 else f"for {case.runs} runs"
         yield Figure(f"DataLoader, {case.data}", plain, "images/s", note=f"{what}, {usual_workers()} workers")
         yield Figure(f"loader, {case.data}", own, "images/s", {"DataLoader": own / plain}, note=f"{what}, {for_all}")

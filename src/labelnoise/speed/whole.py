@@ -119,4 +119,4 @@ def _figures(job: Job, timer: Timer, rows: int) -> Iterator[Figure]:
         return
     yield Figure("after the first epoch", timer.steady * learnt, "images/s", note="evaluation included")
     share = 100 * timer.host_share
-    yield Figure("host work at epoch ends", share, "%", key="host", note="records, choice of epoch, order of the next")
+    yield Figure("host work at epoch ends", share, "%", key="host", note="records, choice of epoch")

@@ -152,8 +152,9 @@ class _Sweep:
                 self.hear(stream)
         self.at.interrupt.check()
         if self.failed:
+            more = ", and others" if len(self.failed) > 1 else ""
             raise InputError(
-                f"{len(self.failed)} of {len(packs)} tasks did not finish ({'; '.join(self.failed)}); "
+                f"{len(self.failed)} of {len(packs)} tasks did not finish ({self.failed[0]}{more}); "
                 "what is finished is kept: mend that and type the command again"
             )
 
@@ -198,13 +199,22 @@ class _Sweep:
         errors = self.ray.exceptions
         died = (errors.WorkerCrashedError, errors.NodeDiedError, errors.LocalRayletDiedError, errors.ObjectLostError)
         self.deaths[pack.name] += 1
-        if not isinstance(problem, (*died, errors.OutOfMemoryError, errors.TaskCancelledError)):
+        if isinstance(problem, errors.OutOfMemoryError) and len(pack.configs) > 1:
+            self.halve(pack)
+        elif not isinstance(problem, (*died, errors.OutOfMemoryError, errors.TaskCancelledError)):
             self.fail(pack, _last_line(problem))
         elif self.deaths[pack.name] > RETRIES:
             self.fail(pack, f"its worker died {self.deaths[pack.name]} times ({type(problem).__name__})")
         else:
             self.at.display.warn(f"{_called(pack)}: its worker died ({type(problem).__name__}); it is run again")
             self.submit(pack)
+
+    def halve(self, pack: Pack) -> None:
+        halves = cut(pack, -(-len(pack.configs) // 2))
+        sizes = " and ".join(str(len(half.configs)) for half in halves)
+        self.at.display.warn(f"{_called(pack)}: its machine ran out of memory; halved to {sizes} runs")
+        for half in halves:
+            self.submit(half)
 
     def fail(self, pack: Pack, why: str) -> None:
         self.failed.append(f"{_called(pack)}: {why}")
