@@ -125,7 +125,7 @@ def test_every_run_and_epoch_has_a_record_with_its_identity(store):
 
 
 def test_closing_facts_hold_configs_realised_rates_and_versions(store):
-    configs = [replace(BASE, seed=seed) for seed in (4, 2)]
+    configs = [replace(BASE, seed=seed) for seed in (4, 2, 7)]
     journal, _ = run(store, configs)
     facts = journal.facts
     for fact, config in zip(facts["runs"], configs, strict=True):
