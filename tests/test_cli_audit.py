@@ -130,6 +130,15 @@ def test_without_review_no_class_ends(survey, suspects, mode):
     assert (survey.parent / "audit" / "cleaned.csv").read_bytes() == survey.read_bytes()
 
 
+def test_a_class_that_loses_most_of_its_rows_is_told_in_terminal_and_page(survey, suspects):
+    suspects(*(f"p{n}" for n in range(3, 20, 2)))
+    told = "The cleaned data keep few labels of class yes (1 of 10)"
+    assert told in run(survey, *COLUMNS).output
+    assert told in (survey.parent / "audit" / "audit.html").read_text()
+    decide({f"p{n}": ("accept", "") for n in range(3, 20, 2)})
+    assert told in run(survey, *COLUMNS, "--apply", "edited.csv").output
+
+
 def test_options_reach_the_audit(survey, suspects, tmp_path):
     audit = suspects("p3")
     np.save(tmp_path / "p.npy", np.full((20, 2), 0.5, np.float32))
