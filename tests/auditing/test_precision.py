@@ -40,6 +40,14 @@ def test_the_first_rows_are_not_said_to_be_right_since_no_flip_lies_as_high():
     assert table.planted.is_monotonic_decreasing
 
 
+def test_flips_that_lie_higher_than_wrong_rows_make_nothing_certain():
+    """All flips lie above all rows, as if the first 10 held 20 wrong ones: the first 20 tell how sure that is."""
+    suspicion = np.linspace(1, 0, 100)
+    table = precision_table(suspicion, suspicion, np.full(10, 2.0), 0.2, (0.1, 0.3))
+    assert table.planted[[10, 20]].tolist() == [1, 1]
+    assert table.planted_low[10] == table.planted_low[20] < 0.6
+
+
 def test_the_interval_holds_the_known_precision_of_few_rows():
     """Of 30 wrong rows among 300, and as many flips that are like them."""
     rng, held = np.random.default_rng(2), []

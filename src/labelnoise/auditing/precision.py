@@ -21,8 +21,8 @@ def precision_table(
 
     `recovered` is the share of planted flips that are at least as suspicious as the k-th row. If wrong labels are
     found as often, the first k rows hold rate · n · recovered of them: divided by k that is `planted`. Few flips lie
-    very high, so that it wavers for small k; but rows further down are wrong no more often, so that it counts as at
-    least that of every larger k. It lies in `planted_low` to `planted_high` with 95 %, by chance and by the noise rate.
+    very high, so that it wavers for small k; but rows further down are wrong no more often, so that the largest of it
+    counts from each k on. It lies in `planted_low` to `planted_high` with 95 %, by chance and by the noise rate.
     """
     rows = len(probability)
     ks = _round_numbers(rows)
@@ -30,18 +30,24 @@ def precision_table(
     bars = np.sort(suspicion)[::-1][ks - 1]
     below = np.searchsorted(np.sort(planted), bars, side="left")
     recovered = 1 - below / len(planted) if len(planted) else np.full(len(ks), np.nan)
-    checked = rate * rows * recovered / ks
-    at = np.array([place + checked[place:].argmax() for place in range(len(ks))], np.int64)
+    checked = np.minimum(1, rate * rows * recovered / ks)
+    at = _last_of_largest(checked)
     least, most = np.array(interval)[:, None] * rows * _between(recovered, len(planted), rate * rows)
     low, high = (np.minimum(1, wrong / ks) for wrong in (np.floor(least), np.ceil(most)))
     table = {
         "expected": expected,
         "recovered": recovered,
-        "planted": np.minimum(1, checked)[at],
+        "planted": checked[at],
         "planted_low": low[at],
         "planted_high": high[at],
     }
     return pd.DataFrame(table, index=pd.Index(ks, name="k"))
+
+
+def _last_of_largest(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """For each place the last one, from there on, of the largest value."""
+    turned = values[::-1]
+    return np.array([len(values) - 1 - turned[: len(values) - each].argmax() for each in range(len(values))], np.int64)
 
 
 def _between(share: NDArray[np.float64], flips: int, wrong: float) -> NDArray[np.float64]:
