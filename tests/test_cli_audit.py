@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
+from labelnoise.auditing.precision import precision_table
 from labelnoise.auditing.result import Audit
 from labelnoise.cli import main
 from labelnoise.data import read
@@ -39,7 +40,8 @@ def suspecting(wrong):
         audit.options = options
         T = pd.DataFrame(np.eye(len(names)), names, names)
         found = pd.DataFrame({"rows": np.bincount(given)}, names)
-        return Audit(issues, 0.1, (0.05, 0.2), T, (T, T), found, pd.DataFrame({"precision": [1.0]}, [1]), {})
+        table = precision_table(np.ones(len(issues)), np.ones(len(issues)), np.empty(0), 0.1, (0.05, 0.2))
+        return Audit(issues, 0.1, (0.05, 0.2), T, (T, T), found, table, {})
 
     return audit
 
