@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
+from labelnoise.auditing.precision import precision_table
 from labelnoise.auditing.result import Audit
 from labelnoise.cli import main
 from labelnoise.data import read
@@ -39,7 +40,8 @@ def suspecting(wrong):
         audit.options = options
         T = pd.DataFrame(np.eye(len(names)), names, names)
         found = pd.DataFrame({"rows": np.bincount(given)}, names)
-        return Audit(issues, 0.1, (0.05, 0.2), T, (T, T), found, pd.DataFrame({"precision": [1.0]}, [1]), {})
+        table = precision_table(np.ones(len(issues)), np.ones(len(issues)), np.empty(0), 0.1, (0.05, 0.2))
+        return Audit(issues, 0.1, (0.05, 0.2), T, (T, T), found, table, {})
 
     return audit
 
@@ -128,6 +130,15 @@ def test_without_review_no_class_ends(survey, suspects, mode):
     assert "Every label of class yes seems wrong" in result.output
     assert "Every label of class yes seems wrong" in (survey.parent / "audit" / "audit.html").read_text()
     assert (survey.parent / "audit" / "cleaned.csv").read_bytes() == survey.read_bytes()
+
+
+def test_a_class_that_loses_most_of_its_rows_is_told_in_terminal_and_page(survey, suspects):
+    suspects(*(f"p{n}" for n in range(3, 20, 2)))
+    told = "The cleaned data keep few labels of class yes (1 of 10)"
+    assert told in run(survey, *COLUMNS).output
+    assert told in (survey.parent / "audit" / "audit.html").read_text()
+    decide({f"p{n}": ("accept", "") for n in range(3, 20, 2)})
+    assert told in run(survey, *COLUMNS, "--apply", "edited.csv").output
 
 
 def test_options_reach_the_audit(survey, suspects, tmp_path):

@@ -81,7 +81,9 @@ def audit(
 
     from labelnoise.auditing.run import audit as run
     from labelnoise.report.terminal import Terminal
-    from labelnoise.reviewing.remarks import on_classes, on_columns, on_images
+    from labelnoise.reviewing.corrections import by_audit
+    from labelnoise.reviewing.outcome import outcome
+    from labelnoise.reviewing.remarks import on_classes, on_columns, on_images, on_losses
     from labelnoise.reviewing.summary import lines
     from labelnoise.reviewing.written import check_folder, write_audit
 
@@ -102,7 +104,8 @@ def audit(
             display=display,
         )
     columns = on_columns(source) if probs and not names else ()
-    found = replace(found, notes=(*found.notes, *columns, *on_classes(found, source), *on_images(source)))
+    losses = on_losses(source.dataset, outcome(source.dataset, by_audit(found, source.dataset), mode))
+    found = replace(found, notes=(*found.notes, *columns, *on_classes(found, source), *losses, *on_images(source)))
     paths = write_audit(found, source, mode, folder, force=force)
     if not quiet:
         click.echo("\n".join([*lines(found), ""]))
@@ -114,14 +117,14 @@ def _apply(source: "Source", applied: tuple[Path, ...], mode: str, out: Path | N
     from labelnoise.reviewing.cleaned import check_cleaned, check_form, default_name, write_cleaned
     from labelnoise.reviewing.corrections import read_decisions
     from labelnoise.reviewing.outcome import changes, outcome
-    from labelnoise.reviewing.remarks import on_images
+    from labelnoise.reviewing.remarks import on_images, on_losses
 
     path = out or Path(default_name(source, mode))
     check_form(source, mode)
     check_cleaned(source, path, force=force)
     done = outcome(source.dataset, read_decisions(applied, source.dataset), mode)
     write_cleaned(source, done, path, force=force)
-    for sentence in (changes(source.dataset, done, mode), *on_images(source)):
+    for sentence in (changes(source.dataset, done, mode), *on_losses(source.dataset, done), *on_images(source)):
         click.echo(sentence)
     click.echo(str(path))
 

@@ -1,14 +1,14 @@
 import numpy as np
 
 from labelnoise.auditing.channel import Pairs, fit_channel, with_rate, without_chance
-from labelnoise.auditing.posterior import after, before, wrong
+from labelnoise.auditing.posterior import Channel, after, before, wrong
 from labelnoise.auditing.scores import score
 from labelnoise.auditing.shortlist import Shortlist
 
 
 def fitted(world):
     shortlist = score((world.probs,), world.given).shortlist
-    return shortlist, fit_channel(shortlist, world.given, len(world.T))
+    return shortlist, without_chance(fit_channel(shortlist, world.given, len(world.T)))
 
 
 def test_t_is_found(world):
@@ -35,10 +35,11 @@ def test_pairs_are_those_that_occur():
 
 def test_small_differences_between_pairs_are_chance_and_large_ones_are_not():
     even = np.array([[0.7, 0.1, 0.08, 0.12], [0.1, 0.7, 0.1, 0.1], [0.1, 0.1, 0.7, 0.1], [0.1, 0.1, 0.1, 0.7]])
-    np.testing.assert_allclose(without_chance(even)[0], [0.7, 0.1, 0.1, 0.1])
+    ones, zeros = np.ones(4), np.zeros(4)
+    np.testing.assert_allclose(without_chance(Channel(even, ones, zeros)).T[0], [0.7, 0.1, 0.1, 0.1])
     odd = even.copy()
     odd[0] = [0.7, 0.3, 0.0, 0.0]
-    np.testing.assert_allclose(without_chance(odd)[0], [0.7, 0.3, 0, 0])
+    np.testing.assert_allclose(without_chance(Channel(odd, ones, zeros)).T[0], [0.7, 0.3, 0, 0])
 
 
 def test_a_rate_is_reached_by_scaling_errors():

@@ -10,7 +10,6 @@ from labelnoise.crossfit.train import crossfit
 from labelnoise.data.dataset import Dataset
 from labelnoise.errors import InputError
 from labelnoise.noise import flip, symmetric
-from labelnoise.sweep.run import Display
 
 DIGITS = load_digits(n_class=4)
 TRUE = torch.tensor(DIGITS.target)
@@ -58,18 +57,10 @@ def test_the_same_seed_gives_the_same_evidence():
     assert (first != other).any()
 
 
-class Heard(Display):
-    def __init__(self):
-        self.said = []
-
-    def say(self, sentence):
-        self.said.append(sentence)
-
-
-def test_too_many_folds_become_fewer_and_it_is_said():
-    few, heard = Dataset.from_arrays(DATA.x[:4], torch.tensor([0, 1, 0, 1])), Heard()
-    assert fold_evidence(few, folds=9, epochs=2, display=heard).probs.shape == (4, 2)
-    assert heard.said == ["9 folds were asked for, but 4 rows have a label; there are 4 folds"]
+def test_too_many_folds_become_fewer_and_it_is_noted():
+    found = fold_evidence(Dataset.from_arrays(DATA.x[:4], torch.tensor([0, 1, 0, 1])), folds=9, epochs=2)
+    assert found.probs.shape == (4, 2)
+    assert found.notes == ("9 folds were asked for, but 4 rows have a label; there are 4 folds",)
 
 
 def test_cross_entropy_judges_where_the_robust_loss_gives_a_small_class_up():
@@ -77,17 +68,19 @@ def test_cross_entropy_judges_where_the_robust_loss_gives_a_small_class_up():
     rows = np.concatenate([np.flatnonzero(cancer.target == 1), np.flatnonzero(cancer.target == 0)[:20]])
     x = cancer.data[rows]
     x = ((x - x.mean(0)) / x.std(0)).astype(np.float32)
-    given, heard = torch.tensor(1 - cancer.target[rows]), Heard()
-    found = fold_evidence(Dataset.from_arrays(x, given), display=heard)
+    given = torch.tensor(1 - cancer.target[rows])
+    found = fold_evidence(Dataset.from_arrays(x, given))
     assert found.probs.argmax(1)[given == 1].mean() > 0.5
-    assert heard.said == ["gce has not learnt every class and ce has learnt more, so that its networks judge the rows"]
+    assert found.notes == (
+        "gce has not learnt every class and ce has learnt more, so that its networks judge the rows",
+    )
 
 
 def test_a_method_that_learns_every_class_is_not_replaced(monkeypatch):
     trained = []
     monkeypatch.setattr(folds, "crossfit", lambda method, *rest: trained.append(method.name) or crossfit(method, *rest))
-    fold_evidence(DATA, folds=3, epochs=15)
-    assert trained == ["gce"]
+    found = fold_evidence(DATA, folds=3, epochs=15)
+    assert (trained, found.notes) == (["gce"], ())
 
 
 def test_an_unknown_method_is_refused():

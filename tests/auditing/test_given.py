@@ -110,3 +110,17 @@ def test_lists_are_rows_of_an_array():
     assert given_of(X.tolist(), [0, 1, 0, 1], Data()).dataset.x.shape == (4, 2)
     with pytest.raises(InputError, match="not equally long"):
         given_of([[1.0], [1.0, 2.0]], [0, 1], Data())
+
+
+@pytest.mark.parametrize("kind", ["csv", "npz", "frame"])
+def test_minus_one_in_data_that_hold_their_labels_is_a_class_like_any_other(tmp_path, kind):
+    frame = pd.DataFrame({"a": [3.0, 1.0, 2.0, 5.0], "label": [-1, 0, 1, 0]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    np.savez(tmp_path / "t.npz", x=X, y=frame["label"])
+    found = given_of(frame if kind == "frame" else tmp_path / f"t.{kind}", None, Data())
+    assert (found.classes, found.labels.tolist()) == (("-1", "0", "1"), [0, 1, 2, 1])
+
+
+def test_an_empty_cell_is_no_label(tmp_path):
+    (tmp_path / "t.csv").write_text("a,label\n3,-1\n1,\n2,1\n5,1\n")
+    assert given_of(tmp_path / "t.csv", None, Data()).labels.tolist() == [0, -1, 1, 1]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from labelnoise.auditing.rate import counting_error, estimate_rate
+from labelnoise.auditing.rate import estimate_rate
 from labelnoise.auditing.scores import score
 
 
@@ -43,7 +43,7 @@ def test_the_interval_of_t_holds_t(world):
     assert (found.T_low <= found.channel.T).all()
     assert (found.T_high >= found.channel.T).all()
     covered = (found.T_low <= world.T) & (found.T_high >= world.T)
-    assert covered.mean() > 0.85
+    assert covered.mean() > 0.95
 
 
 def test_part_of_the_rows_widens_the_interval(world):
@@ -61,8 +61,3 @@ def test_probabilities_of_two_values_have_no_narrower_interval_than_counting_has
     assert low <= max(0, binom.ppf(0.025, 300, wrong / 300) / 300)
     assert high >= binom.ppf(0.975, 300, wrong / 300) / 300
     assert high > wrong / 300 + 1 / 300
-
-
-@pytest.mark.parametrize("rows", [10, 100, 1000])
-def test_where_none_of_some_rows_is_wrong_the_rule_of_three_holds(rows):
-    assert counting_error(0.0, rows) == pytest.approx(3 / rows, rel=0.02)

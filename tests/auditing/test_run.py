@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from labelnoise import audit
+from labelnoise.auditing import run
 from labelnoise.auditing.evidence import Evidence
 from labelnoise.config import Data
 from labelnoise.errors import InputError
@@ -87,9 +88,16 @@ def test_ids_and_classes_may_be_given():
     assert found.ids[:2] == (100, 101)
 
 
-def test_fewer_folds_than_asked_for_are_noted():
-    found = audit(X[:4], Y[:4], folds=9, epochs=2)
-    assert found.notes[0] == "9 folds were asked for, but 4 rows have a label; there are 4 folds"
+@pytest.mark.parametrize("by", [{}, {"embeddings": X[:4]}], ids=["networks", "embeddings"])
+def test_fewer_folds_than_asked_for_are_noted(by):
+    found = audit(X[:4], Y[:4], folds=9, epochs=2, **by)
+    assert found.notes == ("9 folds were asked for, but 4 rows have a label; there are 4 folds", "judged")
+
+
+def test_what_the_folds_did_otherwise_is_noted(monkeypatch):
+    trained = Evidence((Y == "dog").astype(np.int64), PROBS, ("cat", "dog"), notes=("another method judges",))
+    monkeypatch.setattr(run, "fold_evidence", lambda *_, **__: trained)
+    assert audit(X, Y).notes == ("another method judges", "judged")
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,12 @@ def made_audit(
         pd.DataFrame(
             {"rows": counts, "wrong": counts * 0.1, "rate": 0.1, "most_often_meant": names[1:] + names[:1]}, names
         ),
-        pd.DataFrame({"precision": [0.95, 0.9], "low": [0.9, 0.8], "high": [1.0, 0.95]}, pd.Index([10, 50], name="k")),
-        {"planted": 20, "recovered": 0.9},
+        pd.DataFrame(
+            [[0.95, 0.2, 0.9, 0.6, 1.0], [0.9, 0.8, 0.85, 0.7, 0.95]],
+            pd.Index([10, 50], name="k"),
+            ["expected", "recovered", "planted", "planted_low", "planted_high"],
+        ),
+        {"flips": 20.0, "found": 0.9},
         ("folds are made of 5 parts",),
     )
 

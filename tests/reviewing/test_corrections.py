@@ -5,6 +5,7 @@ import pytest
 
 from labelnoise.errors import InputError
 from labelnoise.reviewing.corrections import by_audit, condemned, read_decisions
+from labelnoise.reviewing.outcome import outcome
 from labelnoise.reviewing.review import identity, write_issues, write_review
 
 HEAD = "id,given,suggested,corrected,decision,audit\n"
@@ -120,5 +121,7 @@ def test_an_audit_alone_never_ends_a_class(people, audit_of):
     tall = [name for name, label in zip(people.dataset.ids, people.dataset.y_given, strict=True) if label == 1]
     audit = audit_of(people.dataset, wrong=[*tall, "4"])
     assert condemned(audit, people.dataset) == ["tall"]
-    assert by_audit(audit, people.dataset).corrected == {4: 1}
+    rows = range(1, 40, 2)
+    assert by_audit(audit, people.dataset).corrected == {4: 1} | dict.fromkeys(rows, 1)
+    assert (outcome(people.dataset, by_audit(audit, people.dataset), "weight").weights[rows] == 1).all()
     assert condemned(audit_of(people.dataset, wrong=tall[1:]), people.dataset) == []

@@ -118,8 +118,14 @@ def test_only_the_script_of_the_page_may_run(people, audit_of):
 def test_the_page_tells_rate_interval_classes_and_precision(people, audit_of):
     html = page(audit_of(people.dataset), people)
     assert "About 10.0 % of the labels are wrong (between 8.0 and 12.0 %), that is about 4 of 40 rows." in html
-    for text in ("Class by class", "most often meant", "95.0 %", "folds are made of 5 parts"):
+    for text in ("Class by class", "most often meant", "95.0 %", "60 to 100 %", "folds are made of 5 parts"):
         assert text in html
+
+
+def test_a_precision_that_was_not_checked_lies_between_nothing(people, audit_of):
+    audit = audit_of(people.dataset)
+    unchecked = audit.precision.assign(planted_low=float("nan"), planted_high=float("nan"))
+    assert "nan" not in page(replace(audit, precision=unchecked), people)
 
 
 def test_tables_are_texts():

@@ -1,4 +1,8 @@
-from labelnoise.reviewing.remarks import on_classes, on_columns, on_images
+import pytest
+
+from labelnoise.reviewing.corrections import by_audit
+from labelnoise.reviewing.outcome import outcome
+from labelnoise.reviewing.remarks import on_classes, on_columns, on_images, on_losses
 
 
 def test_a_class_that_seems_wrong_altogether_is_told(people, audit_of):
@@ -6,6 +10,18 @@ def test_a_class_that_seems_wrong_altogether_is_told(people, audit_of):
     (sentence,) = on_classes(audit_of(people.dataset, wrong=tall), people)
     assert sentence.startswith("Every label of class tall seems wrong")
     assert list(on_classes(audit_of(people.dataset, wrong=tall[1:]), people)) == []
+
+
+@pytest.mark.parametrize("mode", ["drop", "relabel", "weight"])
+def test_a_class_that_loses_most_of_its_labels_is_told(people, audit_of, mode):
+    tall = [str(row) for row in range(1, 40, 2)]
+    for wrong, left in ((tall[1:], 1), (tall[9:], 9)):
+        done = outcome(people.dataset, by_audit(audit_of(people.dataset, wrong=wrong), people.dataset), mode)
+        (sentence,) = on_losses(people.dataset, done)
+        assert f"class tall ({left} of 20)" in sentence
+    for wrong in (tall[10:], tall):  # half of them, and all of them, which stay
+        done = outcome(people.dataset, by_audit(audit_of(people.dataset, wrong=wrong), people.dataset), mode)
+        assert list(on_losses(people.dataset, done)) == []
 
 
 def test_images_that_links_lead_to_are_told(photos, source_of, tmp_path):

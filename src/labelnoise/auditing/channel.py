@@ -6,7 +6,7 @@ the model takes for a class a line is laid, the share of each label against the 
 the doubt is least. Scale and shift are fitted to all rows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def fit_channel(
     start: Channel | None = None,
     rounds: int = ROUNDS,
 ) -> Channel:
-    """The channel under which the labels are likely; the shortlist must hold them."""
+    """The channel under which the labels are likely, T as it is read off; the shortlist must hold them."""
     channel = start or _first(classes)
     pairs = Pairs.of(shortlist, labels, classes)
     logs = np.log(floored(shortlist.probs))
@@ -61,18 +61,19 @@ def fit_channel(
         counts = _read_off(shortlist, pairs, prior, classes)
         T = _drawn_together(pairs, counts, classes)
         scale, shift = _calibrated(scale, shift, shortlist.classes, logs, prior=prior, seen=seen)
-    return Channel(without_chance(_dense(pairs, counts, classes)), scale, shift)
+    return Channel(_dense(pairs, counts, classes), scale, shift)
 
 
-def without_chance(T: NDArray[np.float64]) -> NDArray[np.float64]:
-    """T in which pairs of classes stand out only by more than a factor of two, for less is often the model's doing."""
+def without_chance(channel: Channel) -> Channel:
+    """The same, but in T pairs stand out only by more than a factor of two, for less is often the model's doing."""
+    T = channel.T
     rate = 1 - T.diagonal()
     ratio = T * ((len(T) - 1) / rate)[:, None]  # 1 where errors are spread evenly
     fewer = np.minimum(ratio * EVENLY, 1)
     ratio /= EVENLY
     np.maximum(fewer, ratio, out=ratio)  # in place, for there may be millions of pairs
     np.fill_diagonal(ratio, 0)
-    return _with_diagonal(ratio * (rate / ratio.sum(1))[:, None])
+    return replace(channel, T=_with_diagonal(ratio * (rate / ratio.sum(1))[:, None]))
 
 
 def with_rate(T: NDArray[np.float64], factor: float) -> NDArray[np.float64]:

@@ -16,3 +16,4 @@ class Evidence:
     margins: NDArray[np.float32] | None = None  # (n,) mean margin of the given label over training
     others: tuple[NDArray[np.float32], ...] = ()  # (n, K) each: out-of-sample probabilities of further methods
     neighbours: NDArray[np.float32] | None = None  # (n, K) shares of given labels among nearest rows in an embedding
+    notes: tuple[str, ...] = ()  # on how it came about otherwise than asked for

@@ -19,6 +19,7 @@ from labelnoise.methods.notation import from_text
 from labelnoise.sweep.run import Display, find_device
 
 ROBUST, PLAIN = "gce", "ce"
+REPLACED = f"{ROBUST} has not learnt every class and {PLAIN} has learnt more, so that its networks judge the rows"
 WORTH_LEARNING = 10  # rows of a class that a method ought to learn
 
 
@@ -37,7 +38,7 @@ def fold_evidence(
     """Out-of-fold probabilities, all folds trained as one job, and the mean margin of each label while it is learnt.
 
     Robust methods may give a small class up. Where `gce` has not learnt a class of some rows, cross-entropy is trained
-    as well, and takes its place if it has learnt more.
+    as well, and takes its place if it has learnt more; a note says so.
 
     `given` holds -1 for rows whose label is missing: nothing is learnt from them, and all networks judge them. `others`
     are further methods, each trained likewise, whose probabilities stand beside those of the first.
@@ -45,8 +46,6 @@ def fold_evidence(
     display = display or Display()
     labels = dataset.y_given if given is None else torch.from_numpy(np.asarray(given, np.int64))
     count, notes = possible_folds(folds, int((labels >= 0).sum()))
-    for note in notes:
-        display.say(note)
     splits = cut(labels, count, seed)
     net, train = suited(dataset, len(splits[0].train), epochs=epochs)
     train = replace(train, augment=build(Augment, augmentation(dataset)))
@@ -55,7 +54,8 @@ def fold_evidence(
     display.expect(len(methods))
     first = crossfit(methods[0], plan, display)
     if method == ROBUST:
-        first = _better(first, labels.numpy(), display)
+        first, replaced = _better(first, labels.numpy(), display)
+        notes += replaced
     rest = [crossfit(each, plan, display, margins=False) for each in methods[1:]]
     return Evidence(
         labels.numpy(),
@@ -63,20 +63,20 @@ def fold_evidence(
         dataset.classes,
         margins=None if first.margins is None else first.margins.nan_to_num(0.0).numpy(),  # 0 without a label
         others=tuple(each.probs.numpy() for each in rest),
+        notes=notes,
     )
 
 
-def _better(first: CrossFit, given: NDArray[np.int64], display: Display) -> CrossFit:
-    """The same, or what cross-entropy makes of the rows where that has learnt more classes."""
+def _better(first: CrossFit, given: NDArray[np.int64], display: Display) -> tuple[CrossFit, tuple[str, ...]]:
+    """The same, or what cross-entropy makes of the rows where that has learnt more classes, and a sentence on it."""
     rows = np.bincount(given[given >= 0], minlength=first.probs.shape[1])
     if _learnt(first, given)[rows >= WORTH_LEARNING].all():
-        return first
+        return first, ()
     display.expect(1)
     second = crossfit(from_text(PLAIN), first.plan, display)
     if _learnt(second, given).sum() <= _learnt(first, given).sum():
-        return first
-    display.say(f"{ROBUST} has not learnt every class and {PLAIN} has learnt more, so that its networks judge the rows")
-    return second
+        return first, ()
+    return second, (REPLACED,)
 
 
 def _learnt(found: CrossFit, given: NDArray[np.int64]) -> NDArray[np.bool_]:

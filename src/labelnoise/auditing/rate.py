@@ -13,22 +13,22 @@ learnt count as anything from all right to all wrong.
 """
 
 import os
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelnoise.auditing.channel import LEAST, fit_channel, with_rate
+from labelnoise.auditing.channel import LEAST, fit_channel, with_rate, without_chance
+from labelnoise.auditing.counting import NORMAL, counting_error
 from labelnoise.auditing.planted import plant_noise
 from labelnoise.auditing.posterior import Channel, after, before, wrong
 from labelnoise.auditing.shortlist import Shortlist
 from labelnoise.auditing.stream import Probs, taken
+from labelnoise.auditing.transition import transition_interval
 
 REPEATS = 10
 ROUNDS = 8  # of refitting; it starts where the first fit ended
-NORMAL = 1.96  # 95 %
 MOST_UNJUDGED = 0.45  # a label that cannot be judged is never likelier wrong than right
 UNTOLD = 0.125  # of the model's own error; on every set that was measured the estimate was off by less
 
@@ -55,7 +55,8 @@ def estimate_rate(
 ) -> Rate:
     """From labelled rows: their positions in the sources, classes that may be true, labels; drawn from `among` rows."""
     classes = sources[0].shape[1]
-    found = fit_channel(shortlist, labels, classes)
+    read = fit_channel(shortlist, labels, classes)
+    found = without_chance(read)
     prior = before(shortlist, found)
     seen = after(prior, found.likelihood(shortlist, labels))
     readings = _readings(shortlist, labels, found)
@@ -63,7 +64,7 @@ def estimate_rate(
     def missed(repeat: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         planted = plant_noise(shortlist, seen, found, seed, "planted-noise", repeat)
         held = shortlist.holding(planted.labels, taken(sources, rows, planted.labels))
-        again = fit_channel(held, planted.labels, classes, found, ROUNDS)
+        again = without_chance(fit_channel(held, planted.labels, classes, found, ROUNDS))
         return _readings(held, planted.labels, again) - (planted.labels != planted.true).mean(), again.T
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -75,11 +76,15 @@ def estimate_rate(
     own_error = 1 - prior.max(1).mean()
     half = float(NORMAL * np.sqrt(varying) + np.ptp(both) / 2 + UNTOLD * own_error)
     half = max(half, counting_error(rate, among))
-    channel = Channel(with_rate(found.T, rate / readings[0]), found.scale, found.shift)
-    wide = NORMAL * _spread(matrices) + _errors(channel.T) * half / max(rate, LEAST)
-    low = np.where(_even(channel.T) > channel.T, 0, channel.T - wide)  # fewer errors than even ones may be none
-    interval = max(0.0, rate - half), min(1.0, rate + half)
-    return Rate(rate, interval, channel, np.clip(low, 0, 1), np.clip(channel.T + wide, 0, 1))
+    channel = replace(found, T=with_rate(found.T, rate / readings[0]))
+    T_low, T_high = transition_interval(
+        channel.T,
+        with_rate(read.T, rate / readings[0]),
+        (found.T, matrices),
+        rows=np.bincount(shortlist.classes.ravel(), prior.ravel(), classes).astype(np.float64),
+        off=half / max(rate, LEAST),
+    )
+    return Rate(rate, (max(0.0, rate - half), min(1.0, rate + half)), channel, T_low, T_high)
 
 
 def unjudged_rate(rate: float) -> float:
@@ -112,30 +117,8 @@ def unknown_rate(agreement: float, rows: int, classes: int) -> Rate:
     return Rate(rate, (0.0, most), Channel(T, np.ones(classes), np.zeros(classes)), np.eye(classes) * (1 - most), high)
 
 
-def counting_error(share: float, rows: int) -> float:
-    """How far a share of so many rows may be from that of all such rows, 95 %; where it is 0, three rows."""
-    return float(NORMAL * np.sqrt((share * (1 - share) + 1 / rows) / rows) + 1 / rows)
-
-
 def _readings(shortlist: Shortlist, labels: NDArray[np.int64], channel: Channel) -> NDArray[np.float64]:
     """The share of wrong labels by the channel, and by the posterior."""
     prior = before(shortlist, channel)
     by_channel = (prior * (1 - channel.T.diagonal())[shortlist.classes]).sum(1).mean()
     return np.array([by_channel, wrong(shortlist, after(prior, channel.likelihood(shortlist, labels)), labels).mean()])
-
-
-def _spread(matrices: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Standard deviation of every entry."""
-    middle = sum(matrices[1:], matrices[0]) / len(matrices)
-    squares = sum(((each - middle) ** 2 for each in matrices), np.zeros_like(middle))
-    return np.sqrt(squares / (len(matrices) - 1))
-
-
-def _errors(T: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What of each entry of T comes from errors: all of it, and on the diagonal what they take from it."""
-    return np.where(np.eye(len(T), dtype=bool), 1 - T, T)
-
-
-def _even(T: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of each true class the share of a wrong label if all were alike, as a column."""
-    return ((1 - T.diagonal()) / (len(T) - 1))[:, None]

@@ -79,8 +79,7 @@ def audit(
     if embeddings is not None:
         vectors = checked_embeddings(embeddings, len(given.labels))
         evidence = replace(evidence, neighbours=neighbour_shares(vectors, given.labels, len(given.classes)))
-    notes = () if told is not None else possible_folds(folds, int((given.labels >= 0).sum()))[1]
-    return judged(evidence, given.ids, seed=seed, notes=(*given.notes, *notes))
+    return judged(evidence, given.ids, seed=seed, notes=(*given.notes, *evidence.notes))
 
 
 def judged(evidence: Evidence, ids: Sequence[Hashable], *, seed: int, notes: Sequence[str] = ()) -> "Audit":
@@ -135,4 +134,5 @@ def _fitting(probs: NDArray[np.float32], given: Given) -> NDArray[np.float32]:
 def _linear(given: Given, embeddings: Any, folds: int, seed: int) -> Evidence:
     vectors = checked_embeddings(embeddings, len(given.labels))
     probs = linear_probs(vectors, given.labels, len(given.classes), folds=folds, seed=seed)
-    return Evidence(given.labels, probs, given.classes)
+    notes = possible_folds(folds, int((given.labels >= 0).sum()))[1]
+    return Evidence(given.labels, probs, given.classes, notes=notes)

@@ -60,7 +60,7 @@ def suspect(case: Case, seed: int) -> Suspicion:
     """One calibrated probability per row, whose mean is the noise rate of these rows."""
     if not len(case.rows):
         none = np.empty(0)
-        return Suspicion(none, precision_table(none, none, none, case.rate.rate), dict(NO_FLIPS))
+        return Suspicion(none, precision_table(none, none, none, case.rate.rate, case.rate.interval), dict(NO_FLIPS))
     rate, judged = case.rate.rate, case.judged
     within = np.searchsorted(case.rows, case.some)
     weights = learn_weights(judged.features[within], _planted(case, seed, "to-learn").judged.features, rate)
@@ -71,7 +71,7 @@ def suspect(case: Case, seed: int) -> Suspicion:
     probability = expit(final + shift_to(final, rate))
     check = _planted(case, seed, "to-check")
     found = weights.logits(check.judged.features)
-    table = precision_table(probability, logits, found, rate)
+    table = precision_table(probability, logits, found, rate, case.rate.interval)
     return Suspicion(probability, table, _recovery(logits, found, shift, check, rate))
 
 

@@ -26,13 +26,20 @@ class Decisions(NamedTuple):
 
 
 def by_audit(audit: Audit, dataset: Dataset) -> Decisions:
-    """What an audit would decide alone: labels more likely wrong than right become its suggestions, no class ends."""
+    """What an audit would decide alone: labels more likely wrong than right become its suggestions.
+
+    No class ends: where all its labels seem wrong, they count as right until somebody has looked at them.
+    """
     classes = {name: number for number, name in enumerate(dataset.classes)}
     wrong = audit.issues["wrong_probability"].loc[list(dataset.ids)].tolist()  # of the rows that have a label
     suggested = audit.issues["suggested"].loc[list(dataset.ids)].tolist()
-    spared, given = set(condemned(audit, dataset)), dataset.y_given.tolist()
-    likely = [row for row, p in enumerate(wrong) if p > LIKELY and dataset.classes[given[row]] not in spared]
-    return Decisions({row: classes[str(suggested[row])] for row in likely}, dict(enumerate(wrong)))
+    spared, given = {classes[name] for name in condemned(audit, dataset)}, dataset.y_given.tolist()
+    corrected = {
+        row: given[row] if given[row] in spared else classes[str(suggested[row])]
+        for row, p in enumerate(wrong)
+        if p > LIKELY
+    }
+    return Decisions(corrected, dict(enumerate(wrong)))
 
 
 def condemned(audit: Audit, dataset: Dataset) -> list[str]:

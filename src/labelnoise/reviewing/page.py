@@ -27,7 +27,7 @@ BREAKING: dict[str, str | int | None] = {
     "\u2028": "\\u2028",
     "\u2029": "\\u2029",
 }
-PERCENT = ("rate", "precision", "share", "recall", "probability", "low", "high", "expected", "recovered", "planted")
+PERCENT = ("rate", "precision", "share", "recall", "probability", "expected", "recovered", "planted")
 
 
 def write_page(audit: Audit, source: Source, path: Path) -> None:
@@ -49,7 +49,7 @@ def page(audit: Audit, source: Source) -> str:
         notes=audit.notes,
         transition=_transition(audit),
         per_class=table(audit.per_class, "class"),
-        precision=table(audit.precision, "first rows"),
+        precision=table(_precision(audit.precision), "first rows"),
         planted=table(audit.planted, "planted"),
         script=script,
         digest=digest,
@@ -122,6 +122,13 @@ def _transition(audit: Audit) -> Panel | None:
     cells = [[f"{100 * share:.0f}" for share in row] for row in shares] if len(names) <= MOST_NUMBERS else None
     caption = "T, in %: how the rows of each true class are labelled"
     return Panel(matrix("transition", caption, shares, names, axis=("true", "given"), cells=cells), caption)
+
+
+def _precision(found: Any) -> Any:
+    # both ends of the interval in one column
+    ends = zip(found["planted_low"], found["planted_high"], strict=True)
+    between = [None if math.isnan(low) else f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in ends]
+    return found.drop(columns=["planted_low", "planted_high"]).assign(between=between)
 
 
 def _texts(values: list[Any], name: str) -> list[str]:

@@ -2,9 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from labelnoise.auditing.result import Audit
+from labelnoise.data.dataset import Dataset
 from labelnoise.reviewing.clean_folder import leading_out
-from labelnoise.reviewing.corrections import condemned
+from labelnoise.reviewing.corrections import LIKELY, condemned
+from labelnoise.reviewing.outcome import Outcome
 from labelnoise.reviewing.source import Source
 
 MOST_NAMED = 5  # classes; of more the first are named
@@ -16,6 +20,21 @@ def on_classes(audit: Audit, source: Source) -> Iterator[str]:
         yield (
             f"Every label of class {_told(names)} seems wrong, which a rare class that was not learnt looks like too: "
             "the cleaned data keep these rows as they are until somebody has looked at them."
+        )
+
+
+def on_losses(dataset: Dataset, done: Outcome) -> Iterator[str]:
+    """On classes of which cleaned data take most labels for wrong: dropped, changed, or weighing less than half."""
+    given, K = dataset.y_given.numpy(), len(dataset.classes)
+    stays = done.kept & (done.labels == given)
+    if done.weights is not None:
+        stays &= done.weights >= 1 - LIKELY
+    rows, left = np.bincount(given, minlength=K), np.bincount(given[stays], minlength=K)
+    few = np.flatnonzero(2 * left < rows)
+    if names := [f"{dataset.classes[label]} ({left[label]:,} of {rows[label]:,})" for label in few]:
+        yield (
+            f"The cleaned data keep few labels of class {_told(names)}, which a class that was learnt badly looks like "
+            "too: look at its rows before you train on what is left."
         )
 
 
