@@ -64,7 +64,7 @@ def reproduce(
     wanted = table(what)
     figure = figures(wanted.paper).get(wanted.name)
     wishes = parsed([*only, *(f"method={each.strip()}" for each in (methods or "").split(",") if each.strip())])
-    everything = figure.cells if figure else wanted.paper.published(wanted.name)
+    everything = figure.cells if figure else wanted.paper.cells(wanted.name)
     cells = chosen(everything, wishes) if everything or wishes else []
     if search and figure:
         raise InputError("a figure is drawn with the settings of its authors; leave out --search")

@@ -32,6 +32,15 @@ def test_the_tables_have_all_their_cells() -> None:
     assert {table: len(PAPER.published(table)) for table in PAPER.tables} == {"table1": 243, "table2": 63, "table3": 10}
 
 
+def test_variants_that_are_not_printed_are_cells_all_the_same() -> None:
+    source = paper("causal_nl")
+    more = [cell for cell in source.cells("table1") if cell not in source.published("table1")]
+    assert {(cell.data, cell.method, cell.printed) for cell in more} == {
+        ("fashion_mnist", "CausalNL as printed", False)
+    }
+    assert source.method("CausalNL as printed", "fashion_mnist", "instance:0.2").settings == {"preset": "paper"}
+
+
 @pytest.mark.parametrize("data", DATA)
 def test_every_recipe_is_a_comparison_that_can_be_built(data) -> None:
     job = configure.build(Job, PAPER.settings(data, "none", ["CE", "LN"]))

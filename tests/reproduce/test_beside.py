@@ -1,5 +1,5 @@
 from itertools import groupby
-from math import sqrt
+from math import nan, sqrt
 
 import pytest
 from scipy.stats import ttest_ind
@@ -43,6 +43,12 @@ def test_where_nothing_spreads_nobody_knows():
 def test_without_runs_there_is_no_difference():
     found = beside(None)
     assert (found.reached, found.difference, found.error, found.within) == (None, None, None, None)
+
+
+def test_beside_what_is_not_printed_there_is_nothing_to_differ_from():
+    found = beside(Spread(72.0, 1.0, 3), CELL._replace(mean=nan, std=None))
+    assert (found.reached, found.published) == (Spread(72.0, 1.0, 3), None)
+    assert (found.difference, found.error, found.within) == (None, None, None)
 
 
 @pytest.mark.parametrize("table", ["table1", "table2"])

@@ -18,21 +18,21 @@ def meant(name, command):
     methods = [value for option, value in pairwise(words) if option == "--methods"]
     only += [f"method={each}" for value in methods for each in value.split(",")]
     source = table(name)
-    cells = chosen(source.paper.published(source.name), parsed(only))
+    cells = chosen(source.paper.cells(source.name), parsed(only))
     return dict.fromkeys(cells, int(words[words.index("--seeds") + 1]))
 
 
 @pytest.mark.parametrize("name", ["causal_nl/table1", "label_smoothing/table3", "logistic_normal/table2"])
 def test_of_a_whole_table_it_is_one_command_without_wishes(name):
     source = table(name)
-    seeds = dict.fromkeys(source.paper.published(source.name), 3)
+    seeds = dict.fromkeys(source.paper.cells(source.name), 3)
     assert commands(source, "paper", seeds, "out") == [f"labelnoise reproduce {name} --seeds 3 --out out"]
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_commands_train_the_measured_cells_and_no_others(name):
     source = table(name)
-    cells = source.paper.published(source.name)
+    cells = source.paper.cells(source.name)
     seeds = {cell: 3 + place % 2 for place, cell in enumerate(cells) if place % 5}
     found = [meant(name, command) for command in commands(source, "paper", seeds, "out")]
     assert sum(map(len, found)) == len(seeds)

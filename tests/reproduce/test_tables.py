@@ -1,5 +1,6 @@
 import csv
 from io import StringIO
+from math import nan
 
 import pytest
 
@@ -32,6 +33,11 @@ def test_a_row_says_where_what_and_how_far_off():
     assert (first["difference"], first[""]) == ("+0.33", "within noise")
     assert (second["data"], second["difference"], second[""]) == ("mnist, lenet5", "-2.20", "off")
     assert (third["runs"], third["ours"], third["difference"], third[""]) == ("0", "–", "–", "–")
+
+
+def test_what_is_not_printed_has_our_figure_alone():
+    (found,) = by_name([Beside(CE._replace(mean=nan, std=None), {"last": Spread(71.0, 1.0, 3)}, "last", 5)])
+    assert (found["ours"], found["published"], found["difference"], found[""]) == ("71.00 ± 1.00 *", "–", "–", "–")
 
 
 def test_published_stars_are_the_papers_and_ours_are_tested():

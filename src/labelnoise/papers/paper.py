@@ -7,6 +7,7 @@ cells for every table. Data sets and noises have the names of this package, meth
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,12 +26,17 @@ class Cell(NamedTuple):
     data: str
     noise: str
     method: str  # as the paper calls it
-    mean: float  # NaN in a figure that prints none
+    mean: float  # NaN in a figure that prints none, and of a variant that the paper has no figure of
     std: float | None  # None of a single run
     best: bool  # printed in bold
     net: str = ""  # where a table has several
     measure: str = ACCURACY  # as records name it
     highest: float | None = None  # of all runs, where that is printed too
+
+    @property
+    def printed(self) -> bool:
+        """Whether there is a figure to compare with."""
+        return not isnan(self.mean)
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,11 @@ class Paper:
         return sorted(path.stem for path in self.folder.glob("table*.csv"))
 
     def published(self, table: str) -> list[Cell]:
-        """The cells of a table."""
+        """The cells of a table as it is printed."""
+        return [cell for cell in self.cells(table) if cell.printed]
+
+    def cells(self, table: str) -> list[Cell]:
+        """Those and variants of which there is no figure, such as a method as printed beside that of the code."""
         if table not in self.tables:
             raise InputError(f"paper {self.folder.name!r} has no {table!r}; {nearest(table, self.tables)}")
         return [
@@ -54,7 +64,7 @@ class Paper:
                 data=row["data"],
                 noise=row["noise"],
                 method=row["method"],
-                mean=float(row["mean"]),
+                mean=float(row["mean"]) if row["mean"] else nan,
                 std=_number(row["std"]),
                 best=row["best"] == "1",
                 net=row.get("net", ""),

@@ -43,8 +43,10 @@ class Beside:
     failed: int = 0  # runs whose loss was no number in the end
 
     @property
-    def published(self) -> Spread:
-        """What the paper says."""
+    def published(self) -> Spread | None:
+        """What the paper says, if anything."""
+        if not self.cell.printed:
+            return None
         return Spread(self.cell.mean, self.cell.std, 1 if self.cell.std is None else self.seeds)
 
     @property
@@ -55,12 +57,12 @@ class Beside:
     @property
     def difference(self) -> float | None:
         """Ours minus the published, in points."""
-        return None if self.reached is None else self.reached.mean - self.cell.mean
+        return None if self.reached is None or not self.cell.printed else self.reached.mean - self.cell.mean
 
     @cached_property
     def error(self) -> float | None:
         """Standard error of the difference; a single run is taken to spread as the other side does."""
-        if self.reached is None:
+        if self.reached is None or self.published is None:
             return None
         sides = self.reached, self.published
         known = [side.std for side in sides if side.std is not None]

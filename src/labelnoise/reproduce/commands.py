@@ -12,7 +12,7 @@ Box = tuple[frozenset[str], ...]  # of each key some values; all combinations of
 
 def commands(table: Table, recipe: Recipe, seeds: dict[Cell, int], out: str) -> list[str]:
     """For cells with so many runs each: as few commands as there are blocks of equal numbers."""
-    everything = table.paper.published(table.name)
+    everything = table.paper.cells(table.name)
     found = []
     for count in dict.fromkeys(seeds.values()):
         for box in boxes([cell for cell, runs in seeds.items() if runs == count]):

@@ -85,12 +85,12 @@ def _of_paper(folder: Path) -> list[Committed]:
 
 def _read(folder: Path, known: list[Reason]) -> Committed:
     table, recipe = _named(folder)
-    published = table.paper.published(table.name)
-    stale.check(table, published, recipe, folder)
-    own = finished(table, published, recipe, folder)
+    cells = table.paper.cells(table.name)
+    stale.check(table, cells, recipe, folder)
+    own = finished(table, cells, recipe, folder)
     besides = {cell: beside(cell, runs, table.paper.facts["protocol"]) for cell, runs in own.items() if runs}
-    cells = [Measured(found, tuple(own[cell])) for cell, found in besides.items()]
-    return Committed(table, recipe, folder, [_explained(each, folder, table, recipe, known) for each in cells])
+    measured = [Measured(found, tuple(own[cell])) for cell, found in besides.items()]
+    return Committed(table, recipe, folder, [_explained(each, folder, table, recipe, known) for each in measured])
 
 
 def _named(folder: Path) -> tuple[Table, Recipe]:

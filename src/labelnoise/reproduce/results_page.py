@@ -42,7 +42,7 @@ def _overview(found: Sequence[Committed]) -> str:
     rows = [["", "cells measured", *VERDICTS]]
     for each in found:
         anchor = str(each).replace("/", "").replace(",", "").replace(" ", "-")
-        of = len(each.table.paper.published(each.table.name))
+        of = len(each.table.paper.cells(each.table.name))
         rows.append([f"[{each}](#{anchor})", f"{len(each.cells)} of {of}", *map(str, each.verdicts.values())])
     return lined(rows)
 

@@ -29,7 +29,7 @@ def rows(found: Sequence[Beside]) -> Iterator[tuple[str, ...]]:
             _runs(each),
             *(_shown(each.ours.get(rule)) for rule in RULES),
             _starred(_shown(each.reached), ours),
-            _starred(str(each.published), published),
+            _starred(_shown(each.published), published),
             "–" if difference is None else f"{difference:+.2f}",
             VERDICTS[each.within],
         )

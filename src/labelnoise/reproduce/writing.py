@@ -110,7 +110,7 @@ def _shown(each: Beside, best: bool, published_best: bool) -> dict[str, Any]:
     off = "" if each.within is not False else " !"
     return {
         "ours": "–" if each.reached is None else str(each.reached),
-        "published": str(each.published),
+        "published": "–" if each.published is None else str(each.published),
         "difference": "" if each.difference is None else f"{each.difference:+.2f}{off}",
         "verdict": {True: "within", False: "off", None: ""}[each.within],
         "best": best,

@@ -1,0 +1,87 @@
+"""Published tables trained side by side on one device, for as long as there is time; typed again, it goes on.
+
+    python benchmarks/tables.py results/commands.txt [--minutes 25] [--out results] [--logs FOLDER]
+
+The file has a line for each `labelnoise reproduce`, such as `f_divergence/table3 --only data=mnist --methods PL`. Lines
+of one paper follow each other; papers are trained side by side, so that one computes while another is compiled. CUDA's
+MPS, where it runs, lets their kernels share a GPU. When the time is over, what is under way is interrupted; what is
+finished is kept in `OUT/PAPER/TABLE-RECIPE`.
+"""
+
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+PATIENCE = 60.0  # seconds for a command to keep what is finished
+
+
+class Lane(threading.Thread):
+    """Commands that follow each other."""
+
+    def __init__(self, commands: Sequence[str], out: Path, logs: Path, until: float) -> None:
+        super().__init__(daemon=True)
+        self.commands, self.out, self.logs, self.until = commands, out, logs, until
+
+    def run(self) -> None:
+        """All of them, or as many as there is time for."""
+        for command in self.commands:
+            if time.monotonic() < self.until:
+                self.train(command)
+
+    def train(self, command: str) -> None:
+        """One of them, and say how it ended."""
+        began, words = time.monotonic(), shlex.split(command)
+        recipe = words[words.index("--recipe") + 1] if "--recipe" in words else "paper"
+        folder = self.out / f"{words[0]}-{recipe}"
+        log = self.logs / f"{'-'.join(words).replace('/', '-')}.log"
+        call = [sys.executable, "-m", "labelnoise", "reproduce", *words, "--quiet", "--out", str(folder)]
+        with log.open("w") as file:
+            code = self.waited(subprocess.Popen(call, stdout=file, stderr=subprocess.STDOUT))
+        last = (log.read_text().strip().splitlines() or [""])[-1] if code else "done"
+        print(f"{command}: {last} ({time.monotonic() - began:.0f} s)", flush=True)
+
+    def waited(self, process: subprocess.Popen[bytes]) -> int:
+        """The exit status; it is interrupted when the time is over."""
+        try:
+            return process.wait(max(0.0, self.until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+        try:
+            return process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--minutes", default=60.0)
+@click.option("--out", default=Path("results"), type=click.Path(path_type=Path))
+@click.option("--logs", type=click.Path(path_type=Path))
+def main(*, file: Path, minutes: float, out: Path, logs: Path | None) -> None:
+    """Train what the file lists."""
+    lanes: dict[str, list[str]] = {}
+    for line in filter(None, map(str.strip, file.read_text(encoding="utf-8").splitlines())):
+        if not line.startswith("#"):
+            lanes.setdefault(line.partition("/")[0], []).append(line)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background ignore, and their children
+    logs = logs or Path(tempfile.mkdtemp())
+    logs.mkdir(parents=True, exist_ok=True)
+    until = time.monotonic() + 60 * minutes
+    at_work = [Lane(commands, out, logs, until) for commands in lanes.values()]
+    for lane in at_work:
+        lane.start()
+    for lane in at_work:
+        lane.join()
+
+
+if __name__ == "__main__":
+    main()
