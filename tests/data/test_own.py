@@ -113,7 +113,7 @@ BAD_TABLES = [
     (
         "a,label\n1,x\n=A2+1,y\n",
         "t.csv, line 3, column 'a': '=A2+1' is a spreadsheet formula; export values, not formulas, "
-        "or leave the column out with drop",
+        "or leave the column out with data.drop=['a']",
     ),
     (
         "a,label\n1,x\n2,@SUM(B1)\n",
@@ -425,3 +425,8 @@ def test_where_every_row_has_a_label_the_whole_is_what_is_read():
     dataset, given = read_whole(x, y=["x", "y", "x"])
     assert given.tolist() == [0, 1, 0]
     assert dataset.fingerprint == read(x, y=["x", "y", "x"]).fingerprint
+
+
+def test_texts_with_signs_do_not_stop_a_table_from_being_read(tmp_path):
+    put(tmp_path, {"t.csv": "text,a,label\n@user0 awful show!,1,x\n-5 degrees (outside),2,y\n"})
+    assert len(read(tmp_path / "t.csv").encoding["columns"]) == 2

@@ -33,7 +33,7 @@ class Given(NamedTuple):
 def given_beside(y: Any, classes: Sequence[Any] | None = None, columns: int | None = None) -> Given:
     """From labels alone, by name or number; `columns` is how many classes probabilities have been computed for."""
     values = vector(y, BESIDE)
-    found = factor(values, BESIDE, "y", "rename it")
+    found = factor(values, BESIDE, "y", repeated=True)
     if not found.counts.any():
         raise InputError("no row has a label; give y with some")
     if classes is not None:
