@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelnoise.cli_data import dataset_of, own_data
+from labelnoise.cli_data import own_data_by_key, settings_of
 from labelnoise.errors import InputError
-from labelnoise.registry import nearest
 
 if TYPE_CHECKING:
     from labelnoise.reviewing.source import Source
@@ -19,12 +18,12 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command(short_help="Find wrong labels: how many, which rows, a page to review them, cleaned data.")
 @click.argument("data", metavar="DATA")
-@own_data
+@own_data_by_key
 @click.option("--probs", type=FILE, help="An .npy file of your own out-of-sample probabilities; nothing is trained.")
 @click.option(
     "--classes",
     metavar="NAME,NAME,…",
-    help="Classes of the columns of --probs, in order; by default sorted by name, and numbers by size.",
+    help="Classes of the columns of --probs, in order, also those of no label yet; by default all labels, sorted.",
 )
 @click.option("--embeddings", type=FILE, help="An .npy file of a vector for each row, such as of a large model.")
 @click.option("--method", default="gce", help="By which networks are trained (`labelnoise list methods`).")
@@ -51,6 +50,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def audit(
     *,
     data: str,
+    keys: tuple[str, ...],
     applied: tuple[Path, ...],
     mode: str,
     out: Path | None,
@@ -68,12 +68,15 @@ def audit(
 ) -> None:
     """Find wrong labels in DATA, a name or path as for `labelnoise train`.
 
+    data.KEY=VALUE sets how DATA are read where there is no option, such as data.drop=[name]; docs/config.md lists keys.
+
     Writes a folder: audit.html to look at suspicious rows and decide, review.csv for a spreadsheet, issues.csv with all
     rows, and cleaned data as the audit alone would have them. Decisions become cleaned data by --apply.
     """
     from labelnoise.reviewing.source import Source
 
-    source = Source.named(data, options, dataset_of(data, options))
+    names = _names(classes)
+    source = Source.read(settings_of(data, options, keys), names)
     if applied:
         _apply(source, applied, mode, out, force=force)
         return
@@ -85,7 +88,7 @@ def audit(
     from labelnoise.reviewing.summary import lines
     from labelnoise.reviewing.written import check_folder, write_audit
 
-    folder, names = out or Path("audit"), _names(classes, source)
+    folder = out or Path("audit")
     check_folder(source, mode, folder, force=force)
     with Terminal(Console(), quiet=quiet) as display:
         found = run(
@@ -126,16 +129,10 @@ def _apply(source: "Source", applied: tuple[Path, ...], mode: str, out: Path | N
     click.echo(str(path))
 
 
-def _names(classes: str | None, source: "Source") -> tuple[str, ...] | None:
+def _names(classes: str | None) -> tuple[str, ...] | None:
     if classes is None:
         return None
-    names = tuple(name.strip() for name in next(csv.reader([classes], skipinitialspace=True), []))
-    known = source.dataset.classes
-    if unknown := next((name for name in names if name not in known), None):
-        raise InputError(f"--classes: no label is {unknown!r}; {nearest(unknown, known)}")
-    if len(names) != len(set(names)) or len(names) != len(known):
-        raise InputError(f"--classes must name each of {', '.join(known)} once, in the order of the columns")
-    return names
+    return tuple(name.strip() for name in next(csv.reader([classes], skipinitialspace=True), []))
 
 
 def _matrix(path: Path | None, option: str) -> Any:

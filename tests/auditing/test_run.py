@@ -115,6 +115,17 @@ def test_what_cannot_be_audited_is_refused_with_a_sentence(given, wishes, messag
         audit(*given, **wishes)
 
 
+@pytest.mark.parametrize("evidence", [{"probs": PROBS}, {"embeddings": X}])
+@pytest.mark.parametrize("kind", ["path", "table"])
+def test_a_table_of_labels_alone_may_be_judged_by_evidence_of_one_s_own(tmp_path, evidence, kind):
+    frame = pd.DataFrame({"text": [f"sentence {row}" for row in range(20)], "kind": Y})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    source = frame if kind == "table" else tmp_path / "t.csv"
+    found = audit(source, settings=Data(label_column="kind"), **evidence)
+    assert (found.evidence.given == (Y == "dog")).all()
+    assert found.notes == ("judged",)
+
+
 def test_probabilities_of_other_classes_than_the_table_s_are_refused(tmp_path):
     pd.DataFrame(X).assign(label=Y).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(InputError, match="3 columns but the data have 2 classes"):

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelnoise.data import load, read
+from labelnoise.config import Data
+from labelnoise.data import read
 from labelnoise.data.pictures import Pictures
 from labelnoise.data.saved import save
 from labelnoise.errors import InputError
@@ -17,7 +18,7 @@ from labelnoise.reviewing.source import Source
 
 @pytest.fixture
 def digits():
-    return Source.named("digits", {}, load("digits", 0))
+    return Source.read(Data("digits"))
 
 
 def halves(source):
@@ -65,7 +66,7 @@ def test_built_in_data_come_back_as_a_data_set_with_its_truth(digits, tmp_path):
 
 def test_saved_data_are_treated_alike(digits, tmp_path):
     save(digits.dataset, tmp_path / "s.npz", {})
-    source = Source.named(str(tmp_path / "s.npz"), {}, read(tmp_path / "s.npz"))
+    source = Source.read(Data(str(tmp_path / "s.npz")))
     wrong = (int(source.dataset.y_given[0]) + 1) % 10
     write_cleaned(source, outcome(source.dataset, Decisions({0: wrong}, {}), "drop"), tmp_path / "c.npz")
     assert read(tmp_path / "c.npz").ids == digits.dataset.ids[1:]

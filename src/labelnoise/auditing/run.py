@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from labelnoise.auditing.evidence import Evidence
 from labelnoise.auditing.folds import fold_evidence
-from labelnoise.auditing.given import Given, given_beside, given_of, identified, own_index, without_minus_one
+from labelnoise.auditing.given import Given, given_beside, given_of, identified, own_index
 from labelnoise.auditing.linear import linear_probs
 from labelnoise.auditing.neighbours import checked_embeddings, neighbour_shares
 from labelnoise.config import Data
@@ -51,13 +51,12 @@ def audit(
     columns of a table mean what, as `Data(label_column="y")`.
     """
     told = None if probs is None else checked_probs(probs)
-    y, unlabelled = (None, ()) if y is None else without_minus_one(y, classes)
-    if y is not None and (X is None or told is not None or embeddings is not None):
+    learns = told is None and embeddings is None
+    if y is not None and (X is None or not learns):
         given = given_beside(y, classes, None if told is None else told.shape[1])
     else:
-        given = given_of(X, y, settings, classes, seed)
+        given = given_of(X, y, settings, classes, inputs=learns)
     given = _named(given, X if X is not None else y, ids, settings)
-    given = given._replace(notes=(*unlabelled, *given.notes))
     if told is not None:
         evidence = Evidence(given.labels, _fitting(_arranged(probs, told, given), given), given.classes)
     elif embeddings is not None:

@@ -11,6 +11,7 @@ from labelnoise.data.dataset import Dataset
 from labelnoise.data.delimited import UNNAMED
 from labelnoise.data.factor import Origin, factor
 from labelnoise.data.table import LABEL, read_table
+from labelnoise.data.unlabelled import without_minus_one
 from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.reviewing.outcome import WEIGHT, Outcome
@@ -78,6 +79,7 @@ def check_free(path: Path, source: Source) -> None:
 
 def labelled(values: Any, dataset: Dataset, origin: Origin, column: str) -> NDArray[np.int64]:
     """The rows of a column or array of labels that are in the data set: those that have a label."""
+    values, _ = without_minus_one(values, dataset.classes)
     rows = np.flatnonzero(factor(values, origin, column).codes >= 0)
     if len(rows) != len(dataset):
         raise InputError(f"{origin.name} has other rows than were audited; audit it again")
