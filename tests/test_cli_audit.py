@@ -282,7 +282,8 @@ def test_weights_take_decisions_and_else_probabilities(survey, suspects):
     result = run(survey, *COLUMNS, "--apply", "edited.csv", "--apply", "audit/issues.csv", "--mode", "weight")
     assert result.exit_code == 0, result.output
     lines = (survey.parent / "cleaned.csv").read_text().splitlines()
-    assert [line.split(";")[-1] for line in lines[:8]] == ["weight", "0.99", "0.99", "0.99", "0", "0.1", "1", "0.99"]
+    weights = ["label_weight", "0.99", "0.99", "0.99", "0", "0.1", "1", "0.99"]
+    assert [line.split(";")[-1] for line in lines[:8]] == weights
 
 
 def test_weights_of_rows_that_are_not_told_are_not_made_up(survey, suspects, tmp_path):
@@ -395,9 +396,9 @@ def test_an_image_that_a_link_leads_to_is_left_out_and_told(photos, suspects, tm
 
 def test_a_column_of_weights_is_told_before_anything_is_trained(survey, suspects, tmp_path):
     audit = suspects()
-    survey.write_text(survey.read_text().replace("x;", "weight;", 1))
+    survey.write_text(survey.read_text().replace("x;", "label_weight;", 1))
     result = run(survey, *COLUMNS, "--mode", "weight")
-    assert (result.exit_code, "has a column 'weight' already" in result.output) == (2, True)
+    assert (result.exit_code, "has a column 'label_weight' already" in result.output) == (2, True)
     assert not hasattr(audit, "options")
     assert [path.name for path in survey.parent.iterdir()] == ["survey.csv"]
 

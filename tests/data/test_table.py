@@ -227,3 +227,9 @@ def test_without_inputs_a_digest_changes_with_every_cell():
         for each in (frame, frame.assign(text=["=a", "c"]))
     )
     assert (first == second).all(1).tolist() == [True, False]
+
+
+def test_weights_of_labels_are_no_input():
+    data = read(FRAME.assign(label_weight=[0.1, 0.5, 1.0]), ALL)
+    assert data.encoding == read(FRAME, ALL).encoding
+    assert "column 'label_weight' is left out: it tells of labels" in data.notes

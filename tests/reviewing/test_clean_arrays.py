@@ -33,12 +33,14 @@ def test_dropping_shortens_every_array_that_has_a_row_for_each_row(arrays, tmp_p
 
 def test_weights_are_an_array(arrays, tmp_path):
     found = cleaned(arrays, Decisions({1: 2, 2: 2}, dict.fromkeys(range(30), 0.0) | {0: 0.75}), "weight", tmp_path)
-    assert found["weight"][:4].tolist() == [0.25, 0, 1, 1]
+    assert found["label_weight"][:4].tolist() == [0.25, 0, 1, 1]
 
 
 def test_an_array_of_weights_that_is_there_is_not_written_over(tmp_path):
-    np.savez(tmp_path / "w.npz", x=np.random.default_rng(0).normal(size=(4, 2)), y=[0, 1, 0, 1], weight=[1, 1, 1, 1])
-    with pytest.raises(InputError, match="has an array 'weight' already"):
+    np.savez(
+        tmp_path / "w.npz", x=np.random.default_rng(0).normal(size=(4, 2)), y=[0, 1, 0, 1], label_weight=[1, 1, 1, 1]
+    )
+    with pytest.raises(InputError, match="has an array 'label_weight' already"):
         check_free(tmp_path / "w.npz")
 
 

@@ -108,4 +108,4 @@ def test_a_listing_has_weights_where_they_are_asked_for(photos, tmp_path):
     done = outcome(photos.dataset, Decisions({0: 1}, dict.fromkeys(range(12), 0.0) | {1: 0.25}), "weight")
     write_listing(photos.path, photos.dataset, done, tmp_path / "list.csv")
     with (tmp_path / "list.csv").open(newline="") as file:
-        assert [row["weight"] for row in csv.DictReader(file)][:3] == ["0.0", "0.75", "1.0"]
+        assert [row["label_weight"] for row in csv.DictReader(file)][:3] == ["0.0", "0.75", "1.0"]

@@ -77,7 +77,7 @@ def test_weights_of_built_in_data_are_a_table(digits, tmp_path):
     write_cleaned(digits, done, tmp_path / "w.csv")
     with (tmp_path / "w.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert rows[0] == {"id": "0", "label": digits.dataset.classes[digits.dataset.y_given[0]], "weight": "0.75"}
+    assert rows[0] == {"id": "0", "label": digits.dataset.classes[digits.dataset.y_given[0]], "label_weight": "0.75"}
     assert len(rows) == len(digits.dataset)
 
 
@@ -111,9 +111,9 @@ def test_what_lies_in_a_folder_of_images_would_become_data(photos):
 
 def test_a_place_for_weights_that_is_taken_is_told_before_anything_is_written(people, source_of, tmp_path):
     path = tmp_path / "w.csv"
-    path.write_bytes(people.path.read_bytes().replace(b"size", b"weight", 1))
+    path.write_bytes(people.path.read_bytes().replace(b"size", b"label_weight", 1))
     check_form(source_of(path), "drop")
-    with pytest.raises(InputError, match="has a column 'weight' already"):
+    with pytest.raises(InputError, match="has a column 'label_weight' already"):
         check_form(source_of(path), "weight")
 
 

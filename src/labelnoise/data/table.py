@@ -18,6 +18,7 @@ from labelnoise.errors import InputError
 from labelnoise.registry import nearest
 
 LABEL, PATH = "label", "path"  # what the columns of labels and of image files are called unless named
+LABEL_WEIGHT = "label_weight"  # what that of an audit's weights is called, which are no inputs but tell of labels
 OPTIONS = ("label_column", "true_label_column", "id_column")  # of the command; other settings are keys alone
 SUFFIXES = (".csv", ".tsv", ".parquet")
 
@@ -54,13 +55,13 @@ def from_frame(
     for setting in ("drop", "categorical"):
         for column in getattr(settings, setting):
             _column(frame, origin, column, setting)
-    kept = frame[
-        [column for column in frame.columns if column not in {label, true, settings.id_column, *settings.drop}]
-    ]
+    no_inputs = {label, true, settings.id_column, LABEL_WEIGHT, *settings.drop}
+    kept = frame[[column for column in frame.columns if column not in no_inputs]]
     ids = _ids(frame, origin, settings)
     if inputs or _image_column(frame, settings):
         x, notes, encoding = _inputs(frame, kept, origin, settings, folder)
-        made = Inputs(x, ids, (*unnamed, *notes))
+        weights = [f"column {LABEL_WEIGHT!r} is left out: it tells of labels"] * (LABEL_WEIGHT in frame.columns)
+        made = Inputs(x, ids, (*unnamed, *notes, *weights))
     else:
         made, encoding = Inputs(_digests(frame), ids), {}
     return Rows(name, origin, made, encoding, given, truth, (label or "y", true or "y_true"))

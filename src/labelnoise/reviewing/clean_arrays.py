@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelnoise.data.factor import Origin
+from labelnoise.data.table import LABEL_WEIGHT
 from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.reviewing.clean_table import labelled, relabelled
-from labelnoise.reviewing.outcome import WEIGHT, Outcome
+from labelnoise.reviewing.outcome import Outcome
 from labelnoise.reviewing.source import Source
 
 Arrays = dict[str, NDArray[Any]]
@@ -35,7 +36,7 @@ def write_npz(path: Path, source: Source, done: Outcome, out: Path) -> None:
         made[f"y{part}"] = new[here].reshape(held[f"y{part}"].shape)[kept[here]]
         if done.weights is not None:
             weights[rows] = done.weights
-            made[f"{WEIGHT}{part}"] = weights[here]
+            made[f"{LABEL_WEIGHT}{part}"] = weights[here]
         start += size
     _save(out, made)
 
@@ -46,13 +47,13 @@ def write_with_labels(path: Path, source: Source, done: Outcome, out: Path) -> N
     rows = np.array([int(name) for name in source.dataset.ids])
     names = np.array(source.dataset.classes)[done.labels][done.kept]
     made = {"x": x[rows[done.kept]], "y": names, "ids": np.array(source.dataset.ids)[done.kept]}
-    _save(out, made | ({} if done.weights is None else {WEIGHT: done.weights}))
+    _save(out, made | ({} if done.weights is None else {LABEL_WEIGHT: done.weights}))
 
 
 def check_free(path: Path) -> None:
     """Raise where an .npz file has weights already."""
     with np.load(path, allow_pickle=False) as file:
-        if taken := [name for name in file.files if name.startswith(WEIGHT)]:
+        if taken := [name for name in file.files if name.startswith(LABEL_WEIGHT)]:
             raise InputError(f"{path} has an array {taken[0]!r} already; rename it first")
 
 

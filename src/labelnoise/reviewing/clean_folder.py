@@ -10,9 +10,10 @@ import shutil
 from pathlib import Path
 
 from labelnoise.data.dataset import Dataset
+from labelnoise.data.table import LABEL_WEIGHT
 from labelnoise.errors import InputError
 from labelnoise.files import explained, write
-from labelnoise.reviewing.outcome import WEIGHT, Outcome
+from labelnoise.reviewing.outcome import Outcome
 from labelnoise.reviewing.source import inside, is_inside
 from labelnoise.reviewing.spreadsheet import write_data
 
@@ -50,7 +51,7 @@ def write_listing(root: Path, dataset: Dataset, done: Outcome, out: Path) -> Non
         cells.append([str(inside(root, dataset.ids[row])), dataset.classes[done.labels[row]]])
         if done.weights is not None:
             cells[-1].append(float(f"{done.weights[row]:.6g}"))
-    write_data(out, ["path", "label", WEIGHT][: 2 + (done.weights is not None)], cells)
+    write_data(out, ["path", "label", LABEL_WEIGHT][: 2 + (done.weights is not None)], cells)
 
 
 def targets(dataset: Dataset, done: Outcome) -> dict[str, str]:

@@ -9,7 +9,7 @@ import torch
 
 from labelnoise.data import saved
 from labelnoise.data.dataset import Dataset
-from labelnoise.data.table import SUFFIXES
+from labelnoise.data.table import LABEL_WEIGHT, SUFFIXES
 from labelnoise.errors import InputError
 from labelnoise.reviewing import clean_arrays, clean_folder, clean_table
 from labelnoise.reviewing.outcome import WEIGHT, Outcome
@@ -95,7 +95,7 @@ def _write_labels(dataset: Dataset, done: Outcome, out: Path) -> None:
     weights = np.ones(len(dataset)) if done.weights is None else done.weights
     rows = done.kept.nonzero()[0].tolist()
     cells = ([dataset.ids[row], dataset.classes[done.labels[row]], float(f"{weights[row]:.6g}")] for row in rows)
-    write_data(out, ["id", "label", WEIGHT], cells)
+    write_data(out, ["id", "label", LABEL_WEIGHT], cells)
 
 
 def _changed(dataset: Dataset, done: Outcome) -> Dataset:

@@ -9,7 +9,7 @@ from labelnoise.data.dataset import Dataset
 from labelnoise.errors import InputError
 from labelnoise.reviewing.corrections import Decisions
 
-DROP, RELABEL, WEIGHT = MODES = ("drop", "relabel", "weight")  # the last is also the name of the column
+DROP, RELABEL, WEIGHT = "drop", "relabel", "weight"
 
 
 class Outcome(NamedTuple):
