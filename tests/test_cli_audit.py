@@ -394,6 +394,52 @@ def test_an_image_that_a_link_leads_to_is_left_out_and_told(photos, suspects, tm
     assert set(labels("photos")) - set(labels("audit/cleaned")) == {"ant/00.png", "bee/11.png"}
 
 
+def test_an_image_that_is_left_out_does_not_count_as_changed(photos, suspects, tmp_path):
+    (photos / "ant" / "00.png").rename(tmp_path / "secret.png")
+    (photos / "ant" / "00.png").symlink_to(tmp_path / "secret.png")
+    suspects("ant/00.png", "bee/11.png")
+    run("photos")
+    decide({"ant/00.png": ("accept", ""), "bee/11.png": ("accept", "")})
+    result = run("photos", "--apply", "edited.csv", "--mode", "relabel", "--out", "fixed")
+    assert result.output.startswith("1 of 9 labels changed\n")
+
+
+@pytest.mark.parametrize(("options", "hidden"), [((), True), (("--images", "photos"), False)])
+def test_a_listing_made_here_can_be_reviewed(photos, suspects, options, hidden):
+    suspects("ant/00.png")
+    run("photos", "--mode", "weight", "--out", "first")
+    result = run("first/cleaned.csv", *options, "--out", "second")
+    assert result.exit_code == 0, result.output
+    assert ("lies outside the folder" in (photos.parent / "second" / "audit.html").read_text()) is hidden
+
+
+def test_as_many_rows_are_reviewed_as_are_asked_for(survey, suspects):
+    suspects("p3", "p4", "p5")
+    marks = set()
+    for most, shown in ((2, 2), (2000, 20)):
+        run(survey, *COLUMNS, "--rows", most, "--out", f"a{most}")
+        with open(f"a{most}/review.csv", encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        marks |= {row["audit"] for row in rows}
+        assert len(rows) == shown
+        assert f"the {shown} most suspicious rows" in (survey.parent / f"a{most}" / "audit.html").read_text()
+    assert len(marks) == 1  # so that decisions in the browser stay
+
+
+def test_further_methods_reach_the_audit(survey, suspects):
+    audit = suspects()
+    run(survey, *COLUMNS, "--others", "ce", "--others", "gce(q=0.5)")
+    assert audit.options["others"] == ("ce", "gce(q=0.5)")
+
+
+def test_true_labels_tell_what_the_audit_is_worth(survey, suspects):
+    rows = [f"p{n};{n};{'yes' if n % 2 else 'no'};{'yes' if n % 2 or n == 4 else 'no'}" for n in range(20)]
+    survey.write_text("\n".join(["person;x;answer;truth", *rows, ""]))
+    suspects("p4")
+    result = run(survey, *COLUMNS, "--true-label-column", "truth")
+    assert "By the true labels 1 of 20 labels are wrong, and 1 of the 1 most suspicious rows." in result.output
+
+
 def test_a_column_of_weights_is_told_before_anything_is_trained(survey, suspects, tmp_path):
     audit = suspects()
     survey.write_text(survey.read_text().replace("x;", "label_weight;", 1))

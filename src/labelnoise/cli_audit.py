@@ -25,8 +25,16 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     metavar="NAME,NAME,…",
     help="Classes of the columns of --probs, in order, also those of no label yet; by default all labels, sorted.",
 )
+@click.option(
+    "--images",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder whose images the page may show where a table lists them; by default that of the table.",
+)
 @click.option("--embeddings", type=FILE, help="An .npy file of a vector for each row, such as of a large model.")
 @click.option("--method", default="gce", help="By which networks are trained (`labelnoise list methods`).")
+@click.option(
+    "--others", metavar="METHOD", multiple=True, help="A further method to train, whose agreement counts; repeatable."
+)
 @click.option("--folds", default=5, type=click.IntRange(min=2), help="Each row is judged by those that leave it out.")
 @click.option("--epochs", metavar="N", type=click.IntRange(min=1), help="Epochs; by default by the data's size.")
 @click.option("--seed", default=0, help="Another one cuts other folds.")
@@ -44,6 +52,9 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.Choice(["drop", "relabel", "weight"]),
     help="What the cleaned data do with wrong labels.",
 )
+@click.option(
+    "--rows", default=2000, type=click.IntRange(min=1), help="Most rows to look at, on the page and in review.csv."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the audit, audit by default; or cleaned file.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--quiet", is_flag=True, help="Print nothing but the names of files.")
@@ -53,13 +64,16 @@ def audit(
     keys: tuple[str, ...],
     applied: tuple[Path, ...],
     mode: str,
+    rows: int,
     out: Path | None,
     force: bool,
     quiet: bool,
+    images: Path | None,
     probs: Path | None,
     classes: str | None,
     embeddings: Path | None,
     method: str,
+    others: tuple[str, ...],
     folds: int,
     epochs: int | None,
     seed: int,
@@ -76,7 +90,7 @@ def audit(
     from labelnoise.reviewing.source import Source
 
     names = _names(classes)
-    source = Source.read(settings_of(data, options, keys), names)
+    source = Source.read(settings_of(data, options, keys), names)._replace(images=images)
     if applied:
         _apply(source, applied, mode, out, force=force)
         return
@@ -84,7 +98,7 @@ def audit(
 
     from labelnoise.auditing.run import audit as run
     from labelnoise.report.terminal import Terminal
-    from labelnoise.reviewing.remarks import on_classes, on_columns, on_images
+    from labelnoise.reviewing.remarks import on_classes, on_columns, on_images, on_truth
     from labelnoise.reviewing.summary import lines
     from labelnoise.reviewing.written import check_folder, write_audit
 
@@ -97,6 +111,7 @@ def audit(
             classes=names,
             embeddings=_matrix(embeddings, "--embeddings"),
             method=method,
+            others=others,
             folds=folds,
             epochs=epochs,
             seed=seed,
@@ -105,8 +120,9 @@ def audit(
             display=display,
         )
     columns = on_columns(source) if probs and not names else ()
-    found = replace(found, notes=(*found.notes, *columns, *on_classes(found, source), *on_images(source)))
-    paths = write_audit(found, source, mode, folder, force=force)
+    remarks = (*columns, *on_truth(found, source), *on_classes(found, source), *on_images(source))
+    found = replace(found, notes=(*found.notes, *remarks))
+    paths = write_audit(found, source, mode, folder, most=rows, force=force)
     if not quiet:
         click.echo("\n".join([*lines(found), ""]))
     for what, path in paths.items():
@@ -122,8 +138,8 @@ def _apply(source: "Source", applied: tuple[Path, ...], mode: str, out: Path | N
     path = out or Path(default_name(source, mode))
     check_form(source, mode)
     check_cleaned(source, path, force=force)
-    done = outcome(source.dataset, read_decisions(applied, source.dataset), mode)
-    write_cleaned(source, done, path, force=force)
+    decided = outcome(source.dataset, read_decisions(applied, source.dataset), mode)
+    done = write_cleaned(source, decided, path, force=force)
     for sentence in (changes(source.dataset, done, mode), *on_images(source)):
         click.echo(sentence)
     click.echo(str(path))

@@ -70,6 +70,15 @@ def test_parts_are_cleaned_apart(tmp_path, source_of):
     assert (found["y_train"].tolist(), found["y_test"].tolist()) == ([0, 0, 0, 1], [0, 0])
 
 
+def test_labels_of_an_npy_file_keep_their_type_and_rows_without_one_stay(tmp_path, source_of):
+    np.save(tmp_path / "x.npy", np.eye(5))
+    np.save(tmp_path / "y.npy", np.array([3, -1, 5, 3, 5]))
+    source = source_of(tmp_path / "x.npy", labels=str(tmp_path / "y.npy"))
+    found = cleaned(source, Decisions({0: 1}, {}), "relabel", tmp_path)
+    assert (found["y"].dtype, found["y"].tolist()) == (np.int64, [5, -1, 5, 3, 5])
+    assert found["ids"].tolist() == list("01234")
+
+
 def test_inputs_and_labels_of_two_files_become_one(tmp_path, source_of):
     x = np.random.default_rng(0).normal(size=(4, 2))
     np.save(tmp_path / "x.npy", x)

@@ -131,6 +131,8 @@ def _rows(source: Any, settings: Data, y: Any, y_true: Any, inputs: bool = True)
     if _is_array(source):
         _check_settings(origin.name, settings)
         return arrays.from_array("data", source, y, origin, y_true=y_true)
+    if hasattr(source, "toarray"):
+        raise InputError(f"{origin.name} is sparse; make it an array with .toarray()")
     _check_no_labels(origin.name, y, y_true)
     if isinstance(source, str | Path):
         return _from_path(_existing(source), settings, inputs)

@@ -19,6 +19,7 @@ class Source(NamedTuple):
     path: Path | None  # None: built in
     settings: Data
     dataset: Dataset
+    images: Path | None = None  # folder whose images may be shown where a table lists them; None: that of the table
 
     @classmethod
     def read(cls, settings: Data, classes: Sequence[str] | None = None) -> "Source":
