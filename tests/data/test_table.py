@@ -232,4 +232,4 @@ def test_without_inputs_a_digest_changes_with_every_cell():
 def test_weights_of_labels_are_no_input():
     data = read(FRAME.assign(label_weight=[0.1, 0.5, 1.0]), ALL)
     assert data.encoding == read(FRAME, ALL).encoding
-    assert "column 'label_weight' is left out: it tells of labels" in data.notes
+    assert "column 'label_weight' is left out: it says how far to trust labels" in data.notes

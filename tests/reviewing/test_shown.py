@@ -70,6 +70,11 @@ def test_rows_of_a_table_are_shown_as_they_are_written_without_label_and_id(tmp_
     assert shown(source, [1, 0]) == [{"cells": [("a", "3"), ("b", "")]}, {"cells": [("a", "1"), ("b", "p q")]}]
 
 
+def test_a_table_of_labels_alone_has_no_cells(tmp_path, source_of):
+    (tmp_path / "t.csv").write_text("id,label\nx,u\ny,v\n")
+    assert shown(source_of(tmp_path / "t.csv", id_column="id"), [0, 1]) == [{"cells": []}, {"cells": []}]
+
+
 def test_long_rows_and_cells_are_cut(tmp_path, source_of):
     names = [f"c{n}" for n in range(MOST_CELLS + 5)]
     rows = [

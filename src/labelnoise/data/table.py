@@ -60,7 +60,9 @@ def from_frame(
     ids = _ids(frame, origin, settings)
     if inputs or _image_column(frame, settings):
         x, notes, encoding = _inputs(frame, kept, origin, settings, folder)
-        weights = [f"column {LABEL_WEIGHT!r} is left out: it tells of labels"] * (LABEL_WEIGHT in frame.columns)
+        weights = [f"column {LABEL_WEIGHT!r} is left out: it says how far to trust labels"] * (
+            LABEL_WEIGHT in frame.columns
+        )
         made = Inputs(x, ids, (*unnamed, *notes, *weights))
     else:
         made, encoding = Inputs(_digests(frame), ids), {}

@@ -88,8 +88,8 @@ def _cells(source: Source, rows: Sequence[int]) -> Iterator[list[tuple[str, str]
     frame = _frame(source, rows)
     names = [name for name in frame.columns if name and name not in left_out][:MOST_CELLS]
     columns = [frame[name].fillna("").astype(str).tolist() for name in names]
-    for texts in zip(*columns, strict=True):
-        yield [(name, _short(text)) for name, text in zip(names, texts, strict=True)]
+    for row in range(len(rows)):  # also of a table that has no other columns
+        yield [(name, _short(column[row])) for name, column in zip(names, columns, strict=True)]
 
 
 def _frame(source: Source, rows: Sequence[int]) -> Any:
