@@ -18,7 +18,8 @@ from labelnoise.errors import InputError
 from labelnoise.registry import nearest
 
 LABEL, PATH = "label", "path"  # what the columns of labels and of image files are called unless named
-LABEL_WEIGHT = "label_weight"  # what that of an audit's weights is called, which are no inputs but tell of labels
+LABEL_WEIGHT = "label_weight"  # what an audit calls the column of its weights
+NO_INPUT = f"column {LABEL_WEIGHT!r} is left out: it says how far to trust labels"
 OPTIONS = ("label_column", "true_label_column", "id_column")  # of the command; other settings are keys alone
 SUFFIXES = (".csv", ".tsv", ".parquet")
 
@@ -60,10 +61,7 @@ def from_frame(
     ids = _ids(frame, origin, settings)
     if inputs or _image_column(frame, settings):
         x, notes, encoding = _inputs(frame, kept, origin, settings, folder)
-        weights = [f"column {LABEL_WEIGHT!r} is left out: it says how far to trust labels"] * (
-            LABEL_WEIGHT in frame.columns
-        )
-        made = Inputs(x, ids, (*unnamed, *notes, *weights))
+        made = Inputs(x, ids, (*unnamed, *notes, *([NO_INPUT] if LABEL_WEIGHT in frame.columns else [])))
     else:
         made, encoding = Inputs(_digests(frame), ids), {}
     return Rows(name, origin, made, encoding, given, truth, (label or "y", true or "y_true"))
