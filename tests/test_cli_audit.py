@@ -174,13 +174,59 @@ def test_probabilities_are_read_in_the_order_that_is_told(survey, tmp_path):
 
 @pytest.mark.parametrize(
     ("classes", "sentence"),
-    [("yes,nu", "no label is 'nu'; known are no, yes"), ("yes", "each of no, yes once"), ("yes,no,yes", "once")],
+    [
+        ("yes,nu", "label 'no' is none of the classes yes, nu; name it"),
+        ("yes", "classes must be two or more different names, not ['yes']"),
+        ("yes,no,yes", "classes must be two or more different names"),
+    ],
 )
-def test_classes_that_are_not_those_of_the_data_are_told(survey, suspects, classes, sentence):
-    suspects()
-    result = run(survey, *COLUMNS, "--classes", classes)
+def test_classes_that_are_not_those_of_the_data_are_told(survey, tmp_path, classes, sentence):
+    np.save(tmp_path / "p.npy", np.full((20, 2), 0.5, np.float32))
+    result = run(survey, *COLUMNS, "--probs", "p.npy", "--classes", classes)
     assert (result.exit_code, result.output.count("\n")) == (2, 1)
     assert sentence in result.output
+
+
+def test_a_class_that_no_row_has_may_be_named_suggested_and_applied(survey, tmp_path):
+    probs = np.array([[0.1, 0.9, 0.0] if n % 2 else [0.9, 0.1, 0.0] for n in range(20)], np.float32)  # no, yes, maybe
+    probs[3] = [0.01, 0.01, 0.98]
+    np.save(tmp_path / "p.npy", probs)
+    result = run(survey, *COLUMNS, "--probs", "p.npy")
+    assert (result.exit_code, "probs has 3 columns but the data have 2 classes" in result.output) == (2, True)
+    options = (survey, *COLUMNS, "--classes", "no,yes,maybe")
+    result = run(*options, "--probs", "p.npy")
+    assert result.exit_code == 0, result.output
+    decide({"p3": ("accept", "")})
+    result = run(*options, "--apply", "edited.csv", "--mode", "relabel", "--out", "c.csv")
+    assert result.output == "1 of 20 labels changed\nc.csv\n"
+    assert (tmp_path / "c.csv").read_text() == survey.read_text().replace("p3;3;yes", "p3;3;maybe")
+
+
+@pytest.mark.parametrize("evidence", ["--probs", "--embeddings"])
+def test_texts_are_judged_by_evidence_of_one_s_own_and_applied(tmp_path, monkeypatch, evidence):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"@user{n} said =so ({n})!,{'yes' if n % 2 else 'no'}" for n in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["text,label", *rows, ""]))
+    right = np.array([[0.1, 0.9] if n % 2 else [0.9, 0.1] for n in range(40)], np.float32)
+    right[3] = right[3, ::-1]
+    np.save(tmp_path / "e.npy", right)
+    result = run("t.csv", evidence, "e.npy")
+    assert result.exit_code == 0, result.output
+    assert "inputs are made of" not in result.output
+    decide({"3": ("accept", "")})
+    result = run("t.csv", "--apply", "edited.csv", "--mode", "relabel", "--out", "c.csv")
+    assert result.output == "1 of 40 labels changed\nc.csv\n"
+
+
+def test_settings_without_an_option_are_keys(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{n % 2},=A{n},{'yes' if n % 2 else 'no'}" for n in range(20)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,t,answer", *rows, ""]))
+    result = run("t.csv", "--label-column", "answer")
+    assert (result.exit_code, "leave the column out with data.drop=['t']" in result.output) == (2, True)
+    result = run("t.csv", "--label-column", "answer", "data.drop=['t']", "--epochs", 1)
+    assert result.exit_code == 0, result.output
+    assert "inputs are made of 1 column: x" in result.output
 
 
 @pytest.mark.parametrize(
@@ -247,7 +293,8 @@ def test_weights_take_decisions_and_else_probabilities(survey, suspects):
     result = run(survey, *COLUMNS, "--apply", "edited.csv", "--apply", "audit/issues.csv", "--mode", "weight")
     assert result.exit_code == 0, result.output
     lines = (survey.parent / "cleaned.csv").read_text().splitlines()
-    assert [line.split(";")[-1] for line in lines[:8]] == ["weight", "0.99", "0.99", "0.99", "0", "0.1", "1", "0.99"]
+    weights = ["label_weight", "0.99", "0.99", "0.99", "0", "0.1", "1", "0.99"]
+    assert [line.split(";")[-1] for line in lines[:8]] == weights
 
 
 def test_weights_of_rows_that_are_not_told_are_not_made_up(survey, suspects, tmp_path):
@@ -285,6 +332,21 @@ def test_arrays_are_reviewed_and_applied(arrays, suspects):
     assert result.output == "1 of 12 labels changed\nc.npz\n"
     with np.load("c.npz") as after, np.load("a.npz") as before:
         assert np.flatnonzero(after["y"] != before["y"]).tolist() == [4]
+
+
+def test_rows_whose_label_is_minus_one_have_none_and_stay(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    y = np.array([0, 1] * 10)
+    y[4] = -1
+    np.savez("a.npz", x=np.eye(20), y=y)
+    np.save("p.npy", np.where(np.arange(20)[:, None] % 2 == [0, 1], 0.9, 0.1).astype(np.float32))
+    result = run("a.npz", "--probs", "p.npy")
+    assert "the label -1 is taken for none (rows: 1)" in result.output
+    decide({"5": ("accept", "")})
+    result = run("a.npz", "--apply", "edited.csv", "--mode", "relabel", "--out", "c.npz")
+    assert result.output == "1 of 19 labels changed\nc.npz\n"
+    with np.load("c.npz") as after:
+        assert after["y"][3:7].tolist() == [1, -1, 0, 0]
 
 
 def test_decisions_about_other_data_are_refused(survey, arrays, suspects):
@@ -343,11 +405,57 @@ def test_an_image_that_a_link_leads_to_is_left_out_and_told(photos, suspects, tm
     assert set(labels("photos")) - set(labels("audit/cleaned")) == {"ant/00.png", "bee/11.png"}
 
 
+def test_an_image_that_is_left_out_does_not_count_as_changed(photos, suspects, tmp_path):
+    (photos / "ant" / "00.png").rename(tmp_path / "secret.png")
+    (photos / "ant" / "00.png").symlink_to(tmp_path / "secret.png")
+    suspects("ant/00.png", "bee/11.png")
+    run("photos")
+    decide({"ant/00.png": ("accept", ""), "bee/11.png": ("accept", "")})
+    result = run("photos", "--apply", "edited.csv", "--mode", "relabel", "--out", "fixed")
+    assert result.output.startswith("1 of 9 labels changed\n")
+
+
+@pytest.mark.parametrize(("options", "hidden"), [((), True), (("--images", "photos"), False)])
+def test_a_listing_made_here_can_be_reviewed(photos, suspects, options, hidden):
+    suspects("ant/00.png")
+    run("photos", "--mode", "weight", "--out", "first")
+    result = run("first/cleaned.csv", *options, "--out", "second")
+    assert result.exit_code == 0, result.output
+    assert ("lies outside the folder" in (photos.parent / "second" / "audit.html").read_text()) is hidden
+
+
+def test_as_many_rows_are_reviewed_as_are_asked_for(survey, suspects):
+    suspects("p3", "p4", "p5")
+    marks = set()
+    for most, shown in ((2, 2), (2000, 20)):
+        run(survey, *COLUMNS, "--rows", most, "--out", f"a{most}")
+        with open(f"a{most}/review.csv", encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        marks |= {row["audit"] for row in rows}
+        assert len(rows) == shown
+        assert f"the {shown} most suspicious rows" in (survey.parent / f"a{most}" / "audit.html").read_text()
+    assert len(marks) == 1  # so that decisions in the browser stay
+
+
+def test_further_methods_reach_the_audit(survey, suspects):
+    audit = suspects()
+    run(survey, *COLUMNS, "--others", "ce", "--others", "gce(q=0.5)")
+    assert audit.options["others"] == ("ce", "gce(q=0.5)")
+
+
+def test_true_labels_tell_what_the_audit_is_worth(survey, suspects):
+    rows = [f"p{n};{n};{'yes' if n % 2 else 'no'};{'yes' if n % 2 or n == 4 else 'no'}" for n in range(20)]
+    survey.write_text("\n".join(["person;x;answer;truth", *rows, ""]))
+    suspects("p4")
+    result = run(survey, *COLUMNS, "--true-label-column", "truth")
+    assert "By the true labels 1 of 20 labels are wrong, and 1 of the 1 most suspicious rows." in result.output
+
+
 def test_a_column_of_weights_is_told_before_anything_is_trained(survey, suspects, tmp_path):
     audit = suspects()
-    survey.write_text(survey.read_text().replace("x;", "weight;", 1))
+    survey.write_text(survey.read_text().replace("x;", "label_weight;", 1))
     result = run(survey, *COLUMNS, "--mode", "weight")
-    assert (result.exit_code, "has a column 'weight' already" in result.output) == (2, True)
+    assert (result.exit_code, "has a column 'label_weight' already" in result.output) == (2, True)
     assert not hasattr(audit, "options")
     assert [path.name for path in survey.parent.iterdir()] == ["survey.csv"]
 

@@ -114,6 +114,11 @@ def test_of_many_classes_the_rarest_and_the_commonest_are_named(tmp_path):
         (["info", "cifar10n:wurst"], "did you mean 'cifar10n:worst'?"),
         (["info", "nowhere.csv"], "there is no file or folder 'nowhere.csv'"),
         (["info", "digits", "--label-column", "y"], "--label-column is for data of one's own, which 'digits' is not"),
+        (["info", "digits", "data.drop=[a]"], "data.drop is for data of one's own, which 'digits' is not"),
+        (["info", "a.csv", "train.epochs=5"], "only how data are read can be set here, such as data.drop=[name]"),
+        (["info", "a.csv", "data.source=b.csv"], "only how data are read can be set here"),
+        (["info", "a.csv", "data.dorp=[a]"], "data: unknown key 'dorp'; did you mean 'drop'?"),
+        (["info", "a.csv", "data.drop=a"], "data.drop must be a list, such as [a, b]"),
         (["convert", "mnist", "root"], "holds no file 'train-images-idx3-ubyte'"),
         (["convert", "digits", "root"], "unknown standard data set 'digits'"),
         (["convert", "cifar10", "root"], "cifar10.npz exists; use --force to replace it"),
@@ -127,6 +132,13 @@ def test_mistakes_are_one_sentence_and_code_2(words, sentence):
     assert result.stderr.startswith("Error: ")
     assert sentence in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_settings_without_an_option_are_keys(tmp_path):
+    (tmp_path / "mine.csv").write_text("size,zip,label\n1,10,a\n2,20,b\n3,30,b\n")
+    assert "note           inputs are made of 1 column: size\n" in typed("info", "mine.csv", "data.drop=[zip]").output
+    typed("corrupt", "mine.csv", "data.categorical=[zip]", "--noise", "none", "--out", "a.npz")
+    assert load_corrupted("a.npz")[0].shape == (4,)
 
 
 def test_a_file_is_converted_and_its_place_printed(tmp_path, root, monkeypatch):

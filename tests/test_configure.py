@@ -196,7 +196,7 @@ def test_the_value_of_an_override_is_a_number_or_list_if_it_looks_like_one_and_t
 
 @pytest.mark.parametrize("pair", ["train.epochs", "=1", ".a=1", "a..b=1", "a. =1"])
 def test_an_override_of_another_form_is_refused(pair):
-    complaint = f"override {pair!r} is not of the form key=value, such as train.epochs=100"
+    complaint = f"override {pair!r} is not of the form key=value, such as data.image_size=32"
     assert sentence(parse_overrides, [pair]) == complaint
 
 

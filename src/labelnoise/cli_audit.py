@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelnoise.cli_data import dataset_of, own_data
+from labelnoise.cli_data import own_data_by_key, settings_of
 from labelnoise.errors import InputError
-from labelnoise.registry import nearest
 
 if TYPE_CHECKING:
     from labelnoise.reviewing.source import Source
@@ -19,15 +18,23 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command(short_help="Find wrong labels: how many, which rows, a page to review them, cleaned data.")
 @click.argument("data", metavar="DATA")
-@own_data
+@own_data_by_key
 @click.option("--probs", type=FILE, help="An .npy file of your own out-of-sample probabilities; nothing is trained.")
 @click.option(
     "--classes",
     metavar="NAME,NAME,…",
-    help="Classes of the columns of --probs, in order; by default sorted by name, and numbers by size.",
+    help="Classes of the columns of --probs, in order, also those of no label yet; by default all labels, sorted.",
+)
+@click.option(
+    "--images",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder whose images the page may show where a table lists them; by default that of the table.",
 )
 @click.option("--embeddings", type=FILE, help="An .npy file of a vector for each row, such as of a large model.")
 @click.option("--method", default="gce", help="By which networks are trained (`labelnoise list methods`).")
+@click.option(
+    "--others", metavar="METHOD", multiple=True, help="A further method to train, whose agreement counts; repeatable."
+)
 @click.option("--folds", default=5, type=click.IntRange(min=2), help="Each row is judged by those that leave it out.")
 @click.option("--epochs", metavar="N", type=click.IntRange(min=1), help="Epochs; by default by the data's size.")
 @click.option("--seed", default=0, help="Another one cuts other folds.")
@@ -45,21 +52,28 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.Choice(["drop", "relabel", "weight"]),
     help="What the cleaned data do with wrong labels.",
 )
+@click.option(
+    "--rows", default=2000, type=click.IntRange(min=1), help="Most rows to look at, on the page and in review.csv."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the audit, audit by default; or cleaned file.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--quiet", is_flag=True, help="Print nothing but the names of files.")
 def audit(
     *,
     data: str,
+    keys: tuple[str, ...],
     applied: tuple[Path, ...],
     mode: str,
+    rows: int,
     out: Path | None,
     force: bool,
     quiet: bool,
+    images: Path | None,
     probs: Path | None,
     classes: str | None,
     embeddings: Path | None,
     method: str,
+    others: tuple[str, ...],
     folds: int,
     epochs: int | None,
     seed: int,
@@ -68,12 +82,15 @@ def audit(
 ) -> None:
     """Find wrong labels in DATA, a name or path as for `labelnoise train`.
 
+    data.KEY=VALUE sets how DATA are read where there is no option, such as data.drop=[name]; docs/config.md lists keys.
+
     Writes a folder: audit.html to look at suspicious rows and decide, review.csv for a spreadsheet, issues.csv with all
     rows, and cleaned data as the audit alone would have them. Decisions become cleaned data by --apply.
     """
     from labelnoise.reviewing.source import Source
 
-    source = Source.named(data, options, dataset_of(data, options))
+    names = _names(classes)
+    source = Source.read(settings_of(data, options, keys), names)._replace(images=images)
     if applied:
         _apply(source, applied, mode, out, force=force)
         return
@@ -83,11 +100,11 @@ def audit(
     from labelnoise.report.terminal import Terminal
     from labelnoise.reviewing.corrections import by_audit
     from labelnoise.reviewing.outcome import outcome
-    from labelnoise.reviewing.remarks import on_classes, on_columns, on_images, on_losses
+    from labelnoise.reviewing.remarks import on_classes, on_columns, on_images, on_losses, on_truth
     from labelnoise.reviewing.summary import lines
     from labelnoise.reviewing.written import check_folder, write_audit
 
-    folder, names = out or Path("audit"), _names(classes, source)
+    folder = out or Path("audit")
     check_folder(source, mode, folder, force=force)
     with Terminal(Console(), quiet=quiet) as display:
         found = run(
@@ -96,6 +113,7 @@ def audit(
             classes=names,
             embeddings=_matrix(embeddings, "--embeddings"),
             method=method,
+            others=others,
             folds=folds,
             epochs=epochs,
             seed=seed,
@@ -105,8 +123,9 @@ def audit(
         )
     columns = on_columns(source) if probs and not names else ()
     losses = on_losses(source.dataset, outcome(source.dataset, by_audit(found, source.dataset), mode))
-    found = replace(found, notes=(*found.notes, *columns, *on_classes(found, source), *losses, *on_images(source)))
-    paths = write_audit(found, source, mode, folder, force=force)
+    remarks = (*columns, *on_truth(found, source), *on_classes(found, source), *losses, *on_images(source))
+    found = replace(found, notes=(*found.notes, *remarks))
+    paths = write_audit(found, source, mode, folder, most=rows, force=force)
     if not quiet:
         click.echo("\n".join([*lines(found), ""]))
     for what, path in paths.items():
@@ -122,23 +141,17 @@ def _apply(source: "Source", applied: tuple[Path, ...], mode: str, out: Path | N
     path = out or Path(default_name(source, mode))
     check_form(source, mode)
     check_cleaned(source, path, force=force)
-    done = outcome(source.dataset, read_decisions(applied, source.dataset), mode)
-    write_cleaned(source, done, path, force=force)
+    decided = outcome(source.dataset, read_decisions(applied, source.dataset), mode)
+    done = write_cleaned(source, decided, path, force=force)
     for sentence in (changes(source.dataset, done, mode), *on_losses(source.dataset, done), *on_images(source)):
         click.echo(sentence)
     click.echo(str(path))
 
 
-def _names(classes: str | None, source: "Source") -> tuple[str, ...] | None:
+def _names(classes: str | None) -> tuple[str, ...] | None:
     if classes is None:
         return None
-    names = tuple(name.strip() for name in next(csv.reader([classes], skipinitialspace=True), []))
-    known = source.dataset.classes
-    if unknown := next((name for name in names if name not in known), None):
-        raise InputError(f"--classes: no label is {unknown!r}; {nearest(unknown, known)}")
-    if len(names) != len(set(names)) or len(names) != len(known):
-        raise InputError(f"--classes must name each of {', '.join(known)} once, in the order of the columns")
-    return names
+    return tuple(name.strip() for name in next(csv.reader([classes], skipinitialspace=True), []))
 
 
 def _matrix(path: Path | None, option: str) -> Any:

@@ -1,6 +1,6 @@
 """`labelnoise data`: standard data sets, and how one's own are read. Heavy imports wait until a command runs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -9,6 +9,7 @@ import click
 from labelnoise.errors import InputError
 
 if TYPE_CHECKING:
+    from labelnoise.config import Data
     from labelnoise.data import Dataset
     from labelnoise.data.standard.catalogue import Card
 
@@ -22,6 +23,7 @@ OWN = (
     click.option("--labels", metavar="FILE", help="Labels that belong to a .npy file of inputs."),
     click.option("--image-size", metavar="PIXELS", type=int, help="Scale images to this height and width."),
 )
+FIXED = ("source", "fingerprint")  # settings of data that say which they are, not how they are read
 MOST_LISTED = 20  # classes with their counts
 
 
@@ -32,19 +34,39 @@ def own_data(command: Command) -> Command:
     return command
 
 
-def dataset_of(source: str, options: dict[str, Any]) -> "Dataset":
-    """The data set of a name, or of a path that is read as the options say."""
+def own_data_by_key(command: Command) -> Command:
+    """Give a command these options and, behind the data, `data.KEY=VALUE` for what has no option."""
+    return click.argument("keys", nargs=-1, metavar="[data.KEY=VALUE]...")(own_data(command))
+
+
+def settings_of(source: str, options: dict[str, Any], keys: Sequence[str]) -> "Data":
+    """How data by name or path are read, by options and, over them, keys with their values."""
     from labelnoise.config import Data
-    from labelnoise.data import is_own, load, read
-    from labelnoise.data.standard.catalogue import CARDS
+    from labelnoise.configure import build, parse_overrides
 
     given = {name: value for name, value in options.items() if value is not None}
-    if is_own(source) and source.partition(":")[0] not in CARDS:
-        return read(source, Data(source=source, **given))
-    if given:
-        option = next(iter(given)).replace("_", "-")
-        raise InputError(f"--{option} is for data of one's own, which {source!r} is not; leave it out")
-    return load(source, 0)
+    told = parse_overrides(keys)
+    further = told.pop("data", None) or {}
+    if told or FIXED[0] in further or FIXED[1] in further:
+        raise InputError(f"{' '.join(keys)!r}: only how data are read can be set here, such as data.drop=[name]")
+    names = [f"--{name.replace('_', '-')}" for name in given] + [f"data.{name}" for name in further]
+    if names and not _is_own(source):
+        raise InputError(f"{names[0]} is for data of one's own, which {source!r} is not; leave it out")
+    return build(Data, {**given, **further, "source": source}, "data")
+
+
+def dataset_of(settings: "Data") -> "Dataset":
+    """The data set of a name, or of a path that is read as the settings say."""
+    from labelnoise.data import load, read
+
+    return read(settings.source, settings) if _is_own(settings.source) else load(settings.source, 0)
+
+
+def _is_own(source: str) -> bool:
+    from labelnoise.data import is_own
+    from labelnoise.data.standard.catalogue import CARDS
+
+    return is_own(source) and source.partition(":")[0] not in CARDS
 
 
 @click.group(short_help="Standard data sets: what they are, and how to get them.")
@@ -80,15 +102,16 @@ def list_sets() -> None:
 
 @data.command(short_help="Tell what is known of a data set, or how a file is read.")
 @click.argument("source", metavar="NAME|PATH")
-@own_data
-def info(source: str, **options: Any) -> None:
+@own_data_by_key
+def info(source: str, keys: tuple[str, ...], **options: Any) -> None:
     """Tell what is known of a data set by NAME, or how one's own data at PATH are read; nothing is trained."""
     from labelnoise.data import load
     from labelnoise.data.standard.cache import lacking
     from labelnoise.data.standard.catalogue import CARDS, find
 
-    if source.partition(":")[0] not in CARDS or any(value is not None for value in options.values()):
-        _say(_facts(dataset_of(source, options)))
+    settings = settings_of(source, options, keys)
+    if source.partition(":")[0] not in CARDS:
+        _say(_facts(dataset_of(settings)))
         return
     card = find(source)
     _say(_card(card))
@@ -104,8 +127,10 @@ def info(source: str, **options: Any) -> None:
 @click.option("--seed", default=0, help="Another one draws other labels.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="An .npz file; a .json comes beside it.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
-@own_data
-def corrupt(source: str, *, noise: str, seed: int, out: Path, force: bool, **options: Any) -> None:
+@own_data_by_key
+def corrupt(
+    source: str, keys: tuple[str, ...], *, noise: str, seed: int, out: Path, force: bool, **options: Any
+) -> None:
     """Add wrong labels to a data set by NAME or at PATH, all but its test part, and save the outcome.
 
     The .npz file holds inputs, given and true labels, and can be trained on like any other. The .json file tells noise,
@@ -116,7 +141,7 @@ def corrupt(source: str, *, noise: str, seed: int, out: Path, force: bool, **opt
     from labelnoise.noise.corrupt import noise_for
 
     saved.check(out, force=force)
-    dataset = dataset_of(source, options)
+    dataset = dataset_of(settings_of(source, options, keys))
     wanted = noise_for(dataset, noise)
     for remark in wanted.remarks(len(dataset.classes)):
         click.echo(remark)

@@ -157,7 +157,7 @@ def _override(pair: str) -> dict[str, Any]:
     dotted, equals, text = pair.partition("=")
     keys = [key.strip() for key in dotted.split(".")]
     if not equals or not all(keys):
-        raise InputError(f"override {pair!r} is not of the form key=value, such as train.epochs=100")
+        raise InputError(f"override {pair!r} is not of the form key=value, such as data.image_size=32")
     text = text.strip()
     tree: Any = text
     if text.startswith(("[", "{", '"', "'")):

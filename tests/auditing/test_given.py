@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from labelnoise.auditing.given import given_beside, given_of, identified, own_index, without_minus_one
+from labelnoise.auditing.given import given_beside, given_of, identified, own_index
 from labelnoise.config import Data
 from labelnoise.errors import InputError
 
@@ -87,15 +87,37 @@ def test_ids_of_a_table_are_there_once(tmp_path):
 
 @pytest.mark.parametrize("y", [[0, -1, 1, -1], np.array([0, -1, 1, -1]), pd.Series([0, -1, 1, -1], dtype="Int64")])
 def test_the_whole_number_minus_one_is_no_label(y):
-    labels, notes = without_minus_one(y)
-    assert given_beside(labels).labels.tolist() == [0, -1, 1, -1]
-    assert notes == ("the label -1 is taken for none (rows: 2)",)
+    found = given_beside(y)
+    assert found.labels.tolist() == [0, -1, 1, -1]
+    assert found.notes == ("the label -1 is taken for none (rows: 2)",)
 
 
 @pytest.mark.parametrize(("y", "classes"), [([-1, 1, 1, -1], None), ([-1, 0, 1, 0], [-1, 0, 1]), (["-1", "a"], None)])
 def test_minus_one_is_a_class_where_it_is_named_or_stands_for_the_other_of_two(y, classes):
-    labels, notes = without_minus_one(y, classes)
-    assert ("-1" in given_beside(labels, classes).classes, notes) == (True, ())
+    found = given_beside(y, classes)
+    assert ("-1" in found.classes, found.notes) == (True, ())
+
+
+@pytest.mark.parametrize("kind", ["npz", "npy", "table"])
+def test_minus_one_is_no_label_wherever_labels_are_numbers(tmp_path, kind):
+    y, source, settings = np.array([0, -1, 1, 0]), str(tmp_path / f"a.{kind}"), Data()
+    if kind == "npz":
+        np.savez(source, x=X, y=y)
+    elif kind == "npy":
+        np.save(source, X)
+        np.save(tmp_path / "y.npy", y)
+        settings = Data(labels=str(tmp_path / "y.npy"))
+    else:
+        source = pd.DataFrame({"a": X[:, 0], "label": y})
+    found = given_of(source, None, settings)
+    assert (found.labels.tolist(), found.classes) == ([0, -1, 1, 0], ("0", "1"))
+    assert "the label -1 is taken for none (rows: 1)" in found.notes
+
+
+def test_a_table_that_nothing_is_learnt_from_may_hold_anything(tmp_path):
+    (tmp_path / "t.csv").write_text("text,label\n=great stuff,x\nbad,y\n")
+    found = given_of(tmp_path / "t.csv", None, Data(), inputs=False)
+    assert (found.labels.tolist(), found.notes) == ([0, 1], ())
 
 
 def test_rows_of_a_table_are_called_as_its_index_has_them():
@@ -112,12 +134,9 @@ def test_lists_are_rows_of_an_array():
         given_of([[1.0], [1.0, 2.0]], [0, 1], Data())
 
 
-@pytest.mark.parametrize("kind", ["csv", "npz", "frame"])
-def test_minus_one_in_data_that_hold_their_labels_is_a_class_like_any_other(tmp_path, kind):
-    frame = pd.DataFrame({"a": [3.0, 1.0, 2.0, 5.0], "label": [-1, 0, 1, 0]})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    np.savez(tmp_path / "t.npz", x=X, y=frame["label"])
-    found = given_of(frame if kind == "frame" else tmp_path / f"t.{kind}", None, Data())
+def test_minus_one_in_a_text_file_is_a_class_like_any_other(tmp_path):
+    (tmp_path / "t.csv").write_text("a,label\n3,-1\n1,0\n2,1\n5,0\n")
+    found = given_of(tmp_path / "t.csv", None, Data())
     assert (found.classes, found.labels.tolist()) == (("-1", "0", "1"), [0, 1, 2, 1])
 
 

@@ -5,6 +5,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 import torch
 
 from labelnoise import audit
@@ -60,6 +61,10 @@ def test_own_probabilities_need_no_inputs_and_are_not_copied():
     assert found.evidence.margins is None
 
 
+def test_labels_may_be_given_by_name_alone():
+    assert audit(y=Y, probs=PROBS).evidence.probs is PROBS
+
+
 def test_probabilities_may_be_a_tensor_in_another_precision():
     assert audit(None, Y, probs=torch.tensor(PROBS).double()).evidence.probs.dtype == np.float32
 
@@ -104,7 +109,13 @@ def test_what_the_folds_did_otherwise_is_noted(monkeypatch):
     ("given", "wishes", "message"),
     [
         ((None, Y), {}, "y alone says nothing"),
-        ((None, None), {}, "cannot be read"),
+        ((None, None), {}, "there are no labels; give them as y"),
+        ((None, None), {"probs": PROBS}, "there are no labels; give them as y"),
+        ((scipy.sparse.csr_matrix(X), Y), {}, "the csr_matrix is sparse; make it an array with .toarray()"),
+        ((X, Y), {"epochs": 2.5}, "epochs must be a whole number, at least 1, not 2.5"),
+        ((X, Y), {"seed": "a"}, "seed must be a whole number, not 'a'"),
+        ((None, Y), {"embeddings": X, "method": "nonsense"}, "unknown method 'nonsense'"),
+        ((None, Y), {"probs": PROBS, "others": "ce"}, "others are methods to train"),
         ((None, Y), {"probs": PROBS[:5]}, "probs has 5 rows but there are 20 labels"),
         ((None, Y), {"probs": PROBS[:, 0]}, r"shape \(rows, classes\)"),
         ((None, Y), {"embeddings": X[:5]}, "a row for each of the 20 labels"),
@@ -121,6 +132,17 @@ def test_what_the_folds_did_otherwise_is_noted(monkeypatch):
 def test_what_cannot_be_audited_is_refused_with_a_sentence(given, wishes, message):
     with pytest.raises(InputError, match=message):
         audit(*given, **wishes)
+
+
+@pytest.mark.parametrize("evidence", [{"probs": PROBS}, {"embeddings": X}])
+@pytest.mark.parametrize("kind", ["path", "table"])
+def test_a_table_of_labels_alone_may_be_judged_by_evidence_of_one_s_own(tmp_path, evidence, kind):
+    frame = pd.DataFrame({"text": [f"sentence {row}" for row in range(20)], "kind": Y})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    source = frame if kind == "table" else tmp_path / "t.csv"
+    found = audit(source, settings=Data(label_column="kind"), **evidence)
+    assert (found.evidence.given == (Y == "dog")).all()
+    assert found.notes == ("judged",)
 
 
 def test_probabilities_of_other_classes_than_the_table_s_are_refused(tmp_path):

@@ -70,7 +70,7 @@ def test_numbers_are_names_if_so_asked_or_categorical():
         ([1e-200, 2e-200] + [1e-200] * 99, "column 'a' is left out: it is always about 1e-200"),
         (
             [f"u{i}" for i in range(101)],
-            "column 'a' is left out: 101 different texts; list it in data.categorical to keep it",
+            "column 'a' is left out: 101 different texts; keep it with data.categorical=['a']",
         ),
     ],
 )

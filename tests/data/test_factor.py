@@ -37,19 +37,25 @@ def test_the_first_row_of_some_names_is_found():
     assert factor(["a", None, "c", "b"], ORIGIN, "c").first(np.array([False, True, True])) == 2
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "=A1", "@SUM(1)", "+cmd|' /C calc'!A0", "-2+3!A"])
+@pytest.mark.parametrize("cell", ["=1+1", "=A1", "=SUM(A1:A3)"])
 def test_formulas_are_refused_with_their_cell(cell):
     with pytest.raises(InputError) as error:
         factor(["a", cell], ORIGIN, "c")
     assert str(error.value) == (
         f"the table, row 1, column 'c': {cell!r} is a spreadsheet formula; "
-        "export values, not formulas, or leave the column out with drop"
+        "export values, not formulas, or leave the column out with data.drop=['c']"
     )
 
 
-def test_the_remedy_for_a_formula_is_that_of_the_caller():
+@pytest.mark.parametrize("cell", ["=A1", "@SUM(1)", "+cmd|' /C calc'!A0", "-2+3!A"])
+def test_names_that_are_repeated_may_be_nothing_that_a_spreadsheet_runs(cell):
     with pytest.raises(InputError, match=r"export values, not formulas, or rename it$"):
-        factor(["=A1"], ORIGIN, "c", "rename it")
+        factor([cell], ORIGIN, "c", repeated=True)
+
+
+@pytest.mark.parametrize("cell", ["@user0 awful show!", "-5 degrees (outside)", "+1 (a lot)", "- a | b"])
+def test_ordinary_texts_are_taken(cell):
+    assert factor([cell], ORIGIN, "c").names == (cell,)
 
 
 def test_spaces_do_not_hide_a_formula():

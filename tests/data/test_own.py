@@ -9,7 +9,7 @@ from PIL import Image
 
 from labelnoise.config import Data
 from labelnoise.data import is_own, load, read, read_inputs
-from labelnoise.data.own import read_whole
+from labelnoise.data.own import read_labelled, read_whole
 from labelnoise.data.standard.cache import save
 from labelnoise.data.standard.catalogue import CARDS
 from labelnoise.errors import InputError
@@ -113,7 +113,7 @@ BAD_TABLES = [
     (
         "a,label\n1,x\n=A2+1,y\n",
         "t.csv, line 3, column 'a': '=A2+1' is a spreadsheet formula; export values, not formulas, "
-        "or leave the column out with drop",
+        "or leave the column out with data.drop=['a']",
     ),
     (
         "a,label\n1,x\n2,@SUM(B1)\n",
@@ -425,3 +425,21 @@ def test_where_every_row_has_a_label_the_whole_is_what_is_read():
     dataset, given = read_whole(x, y=["x", "y", "x"])
     assert given.tolist() == [0, 1, 0]
     assert dataset.fingerprint == read(x, y=["x", "y", "x"]).fingerprint
+
+
+def test_texts_with_signs_do_not_stop_a_table_from_being_read(tmp_path):
+    put(tmp_path, {"t.csv": "text,a,label\n@user0 awful show!,1,x\n-5 degrees (outside),2,y\n"})
+    assert len(read(tmp_path / "t.csv").encoding["columns"]) == 2
+
+
+def test_rows_to_review_are_those_with_a_label_whatever_else_the_table_holds(tmp_path):
+    put(tmp_path, {"t.csv": "text,label\n=a,x\nb,\nc,y\n"})
+    found = read_labelled(str(tmp_path / "t.csv"), Data())
+    assert (found.classes, found.ids, found.notes) == (("x", "y"), ("0", "2"), ("1 row without a label is left out",))
+
+
+def test_minus_one_is_a_class_to_train_on_and_no_label_to_review(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.eye(4), y=[0, -1, 1, 0])
+    assert read(tmp_path / "a.npz").classes == ("-1", "0", "1")
+    assert read_labelled(str(tmp_path / "a.npz"), Data()).classes == ("0", "1")
+    assert read_labelled(str(tmp_path / "a.npz"), Data(), [-1, 0, 1]).classes == ("-1", "0", "1")

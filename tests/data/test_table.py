@@ -8,6 +8,8 @@ from PIL import Image
 
 from labelnoise.config import Data
 from labelnoise.data import read, read_inputs
+from labelnoise.data.factor import Origin
+from labelnoise.data.table import from_frame
 from labelnoise.errors import InputError
 
 FRAME = pd.DataFrame({"name": ["u", "v", "w"], "a": [1, 2, 3], "truth": ["x", "x", "y"], "label": ["x", "y", "y"]})
@@ -216,3 +218,18 @@ def test_images_that_a_table_lists_are_called_by_their_paths(tmp_path):
     data = read(tmp_path / "t.csv")
     assert data.ids == ("0.png", "1.png", "2.png", "3.png")
     assert read_inputs(tmp_path / "t.csv", data.encoding).ids == data.ids
+
+
+def test_without_inputs_a_digest_changes_with_every_cell():
+    frame = pd.DataFrame({"text": ["=a", "b"], "list": [[1], [2]], "label": ["x", "y"]})
+    first, second = (
+        from_frame("t", each, Origin("t"), Data(), inputs=False).inputs.x
+        for each in (frame, frame.assign(text=["=a", "c"]))
+    )
+    assert (first == second).all(1).tolist() == [True, False]
+
+
+def test_weights_of_labels_are_no_input():
+    data = read(FRAME.assign(label_weight=[0.1, 0.5, 1.0]), ALL)
+    assert data.encoding == read(FRAME, ALL).encoding
+    assert "column 'label_weight' is left out: it says how far to trust labels" in data.notes

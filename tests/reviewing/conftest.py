@@ -6,7 +6,6 @@ import pytest
 
 from labelnoise.auditing.result import Audit
 from labelnoise.config import Data
-from labelnoise.data import read
 from labelnoise.reviewing.source import Source
 
 
@@ -100,5 +99,4 @@ def arrays(tmp_path):
 
 def read_source(path, **settings):
     """Data at a path, as the command reads them."""
-    data = Data(str(path), **settings)
-    return Source(path, data, read(path, data))
+    return Source.read(Data(str(path), **settings))

@@ -33,12 +33,14 @@ def test_dropping_shortens_every_array_that_has_a_row_for_each_row(arrays, tmp_p
 
 def test_weights_are_an_array(arrays, tmp_path):
     found = cleaned(arrays, Decisions({1: 2, 2: 2}, dict.fromkeys(range(30), 0.0) | {0: 0.75}), "weight", tmp_path)
-    assert found["weight"][:4].tolist() == [0.25, 0, 1, 1]
+    assert found["label_weight"][:4].tolist() == [0.25, 0, 1, 1]
 
 
 def test_an_array_of_weights_that_is_there_is_not_written_over(tmp_path):
-    np.savez(tmp_path / "w.npz", x=np.random.default_rng(0).normal(size=(4, 2)), y=[0, 1, 0, 1], weight=[1, 1, 1, 1])
-    with pytest.raises(InputError, match="has an array 'weight' already"):
+    np.savez(
+        tmp_path / "w.npz", x=np.random.default_rng(0).normal(size=(4, 2)), y=[0, 1, 0, 1], label_weight=[1, 1, 1, 1]
+    )
+    with pytest.raises(InputError, match="has an array 'label_weight' already"):
         check_free(tmp_path / "w.npz")
 
 
@@ -66,6 +68,15 @@ def test_parts_are_cleaned_apart(tmp_path, source_of):
     assert {name: len(found[name]) for name in found} == {"x_train": 3, "y_train": 3, "x_test": 1, "y_test": 1}
     found = cleaned(source, Decisions({1: 0, 5: 0}, {}), "relabel", tmp_path)
     assert (found["y_train"].tolist(), found["y_test"].tolist()) == ([0, 0, 0, 1], [0, 0])
+
+
+def test_labels_of_an_npy_file_keep_their_type_and_rows_without_one_stay(tmp_path, source_of):
+    np.save(tmp_path / "x.npy", np.eye(5))
+    np.save(tmp_path / "y.npy", np.array([3, -1, 5, 3, 5]))
+    source = source_of(tmp_path / "x.npy", labels=str(tmp_path / "y.npy"))
+    found = cleaned(source, Decisions({0: 1}, {}), "relabel", tmp_path)
+    assert (found["y"].dtype, found["y"].tolist()) == (np.int64, [5, -1, 5, 3, 5])
+    assert found["ids"].tolist() == list("01234")
 
 
 def test_inputs_and_labels_of_two_files_become_one(tmp_path, source_of):

@@ -1,5 +1,6 @@
 import csv
 import os
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +71,22 @@ def test_a_folder_written_here_is_replaced_whole(photos, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"photos", "out"}
 
 
+@pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_folder_that_cannot_be_replaced_is_there_as_before(photos, tmp_path, monkeypatch, problem):
+    cleaned(photos, {}, "drop", tmp_path / "out")
+    before, replace = sorted(tmp_path.rglob("*")), Path.replace
+
+    def refuse(path, target):
+        if path.is_dir():
+            raise problem
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises((InputError, KeyboardInterrupt)):
+        cleaned(photos, {0: 1}, "drop", tmp_path / "out")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 @pytest.mark.parametrize("place", ["photos/out", "photos", "."])
 def test_the_data_and_what_holds_them_are_left_alone(photos, tmp_path, place):
     with pytest.raises(InputError, match="lie in one another"):
@@ -104,8 +121,17 @@ def test_a_listing_can_be_read_as_data(photos, tmp_path):
     assert found.x.equal(photos.dataset.x)
 
 
+@pytest.mark.parametrize(("place", "relative"), [("list.csv", True), ("elsewhere/list.csv", False)])
+def test_paths_of_a_listing_start_at_its_folder_where_images_lie_below(photos, tmp_path, place, relative):
+    (tmp_path / "elsewhere").mkdir()
+    done = outcome(photos.dataset, Decisions({}, {}), "drop")
+    write_listing(photos.path, photos.dataset, done, tmp_path / place)
+    start = "" if relative else f"{tmp_path.resolve()}/"
+    assert read(tmp_path / place).ids[0] == f"{start}photos/ant/0.png"
+
+
 def test_a_listing_has_weights_where_they_are_asked_for(photos, tmp_path):
     done = outcome(photos.dataset, Decisions({0: 1}, dict.fromkeys(range(12), 0.0) | {1: 0.25}), "weight")
     write_listing(photos.path, photos.dataset, done, tmp_path / "list.csv")
     with (tmp_path / "list.csv").open(newline="") as file:
-        assert [row["weight"] for row in csv.DictReader(file)][:3] == ["0.0", "0.75", "1.0"]
+        assert [row["label_weight"] for row in csv.DictReader(file)][:3] == ["0.0", "0.75", "1.0"]

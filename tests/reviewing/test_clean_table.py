@@ -51,14 +51,14 @@ def test_dropped_rows_go_with_their_lines_and_rows_without_a_label_stay(messy, t
 
 def test_weights_are_a_last_column_that_is_empty_without_a_label(messy, tmp_path):
     lines = cleaned(messy, Decisions({1: 1}, {0: 0, 2: 0.75, 3: 0}), "weight", tmp_path).split(b"\r\n")
-    assert lines[0].endswith(b";x;weight")
+    assert lines[0].endswith(b";x;label_weight")
     assert [line.split(b";")[-1] for line in lines[2:]] == [b"1", b"", b"0", b"", b"", b"0.25", b"1"]
 
 
 def test_a_column_of_weights_that_is_there_is_not_written_over(people, tmp_path, source_of):
     path = tmp_path / "w.csv"
-    path.write_bytes(people.path.read_bytes().replace(b"size", b"weight", 1))
-    with pytest.raises(InputError, match="has a column 'weight' already"):
+    path.write_bytes(people.path.read_bytes().replace(b"size", b"label_weight", 1))
+    with pytest.raises(InputError, match="has a column 'label_weight' already"):
         check_free(path, source_of(path))
 
 

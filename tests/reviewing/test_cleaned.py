@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelnoise.data import load, read
+from labelnoise.config import Data
+from labelnoise.data import read
 from labelnoise.data.pictures import Pictures
 from labelnoise.data.saved import save
 from labelnoise.errors import InputError
@@ -17,7 +18,7 @@ from labelnoise.reviewing.source import Source
 
 @pytest.fixture
 def digits():
-    return Source.named("digits", {}, load("digits", 0))
+    return Source.read(Data("digits"))
 
 
 def halves(source):
@@ -65,7 +66,7 @@ def test_built_in_data_come_back_as_a_data_set_with_its_truth(digits, tmp_path):
 
 def test_saved_data_are_treated_alike(digits, tmp_path):
     save(digits.dataset, tmp_path / "s.npz", {})
-    source = Source.named(str(tmp_path / "s.npz"), {}, read(tmp_path / "s.npz"))
+    source = Source.read(Data(str(tmp_path / "s.npz")))
     wrong = (int(source.dataset.y_given[0]) + 1) % 10
     write_cleaned(source, outcome(source.dataset, Decisions({0: wrong}, {}), "drop"), tmp_path / "c.npz")
     assert read(tmp_path / "c.npz").ids == digits.dataset.ids[1:]
@@ -76,7 +77,7 @@ def test_weights_of_built_in_data_are_a_table(digits, tmp_path):
     write_cleaned(digits, done, tmp_path / "w.csv")
     with (tmp_path / "w.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert rows[0] == {"id": "0", "label": digits.dataset.classes[digits.dataset.y_given[0]], "weight": "0.75"}
+    assert rows[0] == {"id": "0", "label": digits.dataset.classes[digits.dataset.y_given[0]], "label_weight": "0.75"}
     assert len(rows) == len(digits.dataset)
 
 
@@ -110,9 +111,9 @@ def test_what_lies_in_a_folder_of_images_would_become_data(photos):
 
 def test_a_place_for_weights_that_is_taken_is_told_before_anything_is_written(people, source_of, tmp_path):
     path = tmp_path / "w.csv"
-    path.write_bytes(people.path.read_bytes().replace(b"size", b"weight", 1))
+    path.write_bytes(people.path.read_bytes().replace(b"size", b"label_weight", 1))
     check_form(source_of(path), "drop")
-    with pytest.raises(InputError, match="has a column 'weight' already"):
+    with pytest.raises(InputError, match="has a column 'label_weight' already"):
         check_form(source_of(path), "weight")
 
 

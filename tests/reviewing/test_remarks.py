@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from labelnoise.reviewing.corrections import by_audit
 from labelnoise.reviewing.outcome import outcome
-from labelnoise.reviewing.remarks import on_classes, on_columns, on_images, on_losses
+from labelnoise.reviewing.remarks import on_classes, on_columns, on_images, on_losses, on_truth
 
 
 def test_a_class_that_seems_wrong_altogether_is_told(people, audit_of):
@@ -36,3 +38,16 @@ def test_images_that_links_lead_to_are_told(photos, source_of, tmp_path):
 def test_the_order_of_columns_that_is_assumed_is_told(people):
     (sentence,) = on_columns(people)
     assert "taken to be short, tall;" in sentence
+
+
+def test_true_labels_tell_what_an_audit_is_worth(people, audit_of):
+    audit = audit_of(people.dataset, wrong=["3", "9"])
+    assert list(on_truth(audit, people)) == []
+    for wrong, sentence in (
+        ([], "By the true labels 0 of 40 labels are wrong."),
+        ([3, 7], "By the true labels 2 of 40 labels are wrong, and 1 of the 2 most suspicious rows."),
+    ):
+        true = people.dataset.y_given.clone()
+        true[wrong] = 1 - true[wrong]
+        source = people._replace(dataset=replace(people.dataset, y_true=true))
+        assert list(on_truth(audit, source)) == [sentence]

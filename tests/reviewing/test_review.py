@@ -31,6 +31,11 @@ def test_there_are_as_many_as_are_worth_a_look_within_bounds(people, audit_of):
         assert len(suspicious(probabilities(audit, values))) == min(max(worth, FEWEST), MOST)
 
 
+def test_more_may_be_asked_for_than_are_shown_by_default(people, audit_of):
+    audit = probabilities(audit_of(people.dataset), np.full(MOST + 100, LEAST))
+    assert len(suspicious(audit, MOST + 50)) == MOST + 50
+
+
 def test_rows_without_a_label_are_not_for_review(people, audit_of):
     audit = audit_of(people.dataset, wrong=["3"])
     unlabelled = pd.DataFrame({"given": [None, ""], "wrong_probability": 1.0}, index=["a", "b"])

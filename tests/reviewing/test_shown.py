@@ -55,11 +55,24 @@ def test_images_that_a_table_lists_are_shown_from_below_its_folder(photos, tmp_p
     assert [list(each) for each in shown(source_of(tmp_path / "list.csv"), [0, 1])] == [[key], ["image"]]
 
 
+@pytest.mark.parametrize(("folder", "key"), [(None, "hidden"), ("photos", "image"), ("photos/ant", "hidden")])
+def test_images_elsewhere_are_shown_where_their_folder_is_named(photos, tmp_path, source_of, folder, key):
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "audit" / "list.csv").write_text(f"path,label\n../photos/bee/0.png,a\n{photos.path}/bee/1.png,b\n")
+    source = source_of(tmp_path / "audit" / "list.csv")._replace(images=folder and tmp_path / folder)
+    assert [list(each) for each in shown(source, [0, 1])] == [[key], [key]]
+
+
 def test_rows_of_a_table_are_shown_as_they_are_written_without_label_and_id(tmp_path, source_of):
     (tmp_path / "t.csv").write_text("id,label,a,b\nx,u,1,p q\ny,,2,r\nz,v,3,\n")
     source = source_of(tmp_path / "t.csv", id_column="id", categorical=("b",))
     assert source.dataset.ids == ("x", "z")
     assert shown(source, [1, 0]) == [{"cells": [("a", "3"), ("b", "")]}, {"cells": [("a", "1"), ("b", "p q")]}]
+
+
+def test_a_table_of_labels_alone_has_no_cells(tmp_path, source_of):
+    (tmp_path / "t.csv").write_text("id,label\nx,u\ny,v\n")
+    assert shown(source_of(tmp_path / "t.csv", id_column="id"), [0, 1]) == [{"cells": []}, {"cells": []}]
 
 
 def test_long_rows_and_cells_are_cut(tmp_path, source_of):

@@ -1,18 +1,33 @@
 import pytest
 
+from labelnoise.config import Data
 from labelnoise.data import load
 from labelnoise.errors import InputError
 from labelnoise.reviewing.source import Source, inside, is_inside
 
 
 def test_a_name_of_built_in_data_is_no_path():
-    source = Source.named("digits", {}, load("digits", 0))
+    source = Source.read(Data("digits"))
     assert (source.path, source.kind) == (None, "saved")
+    assert source.dataset.fingerprint == load("digits", 0).fingerprint
 
 
-def test_options_that_were_given_are_settings(people):
-    source = Source.named(str(people.path), {"label_column": "label", "id_column": None}, people.dataset)
-    assert (source.path, source.settings.label_column, source.settings.id_column) == (people.path, "label", "")
+def test_a_table_is_read_as_settings_say(people):
+    source = Source.read(Data(str(people.path), id_column="note"))
+    assert (source.path, source.dataset.ids[:2]) == (people.path, ("a, 0", "a, 1"))
+
+
+def test_every_cell_of_a_table_counts(people):
+    first = Source.read(people.settings).dataset.fingerprint
+    people.path.write_text(people.path.read_text().replace("a, 7", "a, 8"))
+    assert Source.read(people.settings).dataset.fingerprint != first
+
+
+def test_classes_may_be_named_that_no_row_has(people):
+    source = Source.read(people.settings, ("tall", "huge", "short"))
+    assert source.dataset.classes == ("short", "tall", "huge")
+    same = Source.read(people.settings, ("tall", "short")).dataset
+    assert same.fingerprint == Source.read(people.settings).dataset.fingerprint
 
 
 def test_the_kind_is_the_form_of_the_data(people, photos, arrays):

@@ -13,7 +13,7 @@ class Evidence:
     given: NDArray[np.int64]  # (n,) class of the given label; -1: the row has none
     probs: NDArray[np.float32]  # (n, K) out-of-sample probabilities; may be a memmap
     classes: tuple[str, ...]
-    margins: NDArray[np.float32] | None = None  # (n,) mean margin of the given label over training
+    margins: NDArray[np.float32] | None = None  # (n,) mean margin of the given label over training; NaN: none
     others: tuple[NDArray[np.float32], ...] = ()  # (n, K) each: out-of-sample probabilities of further methods
     neighbours: NDArray[np.float32] | None = None  # (n, K) shares of given labels among nearest rows in an embedding
     notes: tuple[str, ...] = ()  # on how it came about otherwise than asked for

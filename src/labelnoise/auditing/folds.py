@@ -61,7 +61,7 @@ def fold_evidence(
         labels.numpy(),
         first.probs.numpy(),
         dataset.classes,
-        margins=None if first.margins is None else first.margins.nan_to_num(0.0).numpy(),  # 0 without a label
+        margins=None if first.margins is None else first.margins.numpy(),
         others=tuple(each.probs.numpy() for each in rest),
         notes=notes,
     )

@@ -5,16 +5,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 
 from labelnoise.config import Data
 from labelnoise.data.arrays import labels as vector
-from labelnoise.data.dataset import DATASETS, Dataset, load
+from labelnoise.data.dataset import Dataset, load
 from labelnoise.data.factor import Factor, Origin, factor, is_categorical
 from labelnoise.data.own import is_own, read_whole
 from labelnoise.data.rows import numbered, ordered
+from labelnoise.data.unlabelled import without_minus_one
 from labelnoise.errors import InputError
 
 BESIDE = Origin("y")
@@ -32,8 +32,8 @@ class Given(NamedTuple):
 
 def given_beside(y: Any, classes: Sequence[Any] | None = None, columns: int | None = None) -> Given:
     """From labels alone, by name or number; `columns` is how many classes probabilities have been computed for."""
-    values = vector(y, BESIDE)
-    found = factor(values, BESIDE, "y", "rename it")
+    values, notes = without_minus_one(vector(y, BESIDE), classes)
+    found = factor(values, BESIDE, "y", repeated=True)
     if not found.counts.any():
         raise InputError("no row has a label; give y with some")
     if classes is not None:
@@ -42,19 +42,20 @@ def given_beside(y: Any, classes: Sequence[Any] | None = None, columns: int | No
         names = _matched(tuple(filter(None, found.names)), columns)
     else:
         names = _matched(ordered(_occurring(found)), columns)
-    return Given(_codes(found, names), names, tuple(range(len(found.codes))))
+    return Given(_codes(found, names), names, tuple(range(len(found.codes))), notes=notes)
 
 
-def given_of(source: Any, y: Any, settings: Data, classes: Sequence[Any] | None = None, seed: int = 0) -> Given:
-    """From data with their inputs: a name, a path, a DataFrame, or an array with y."""
+def given_of(
+    source: Any, y: Any, settings: Data, classes: Sequence[Any] | None = None, *, inputs: bool = True
+) -> Given:
+    """From data: a name, a path, a DataFrame, or an array with y; those of a table need no columns to learn from."""
     if isinstance(source, list | tuple):
         source = _stacked(source)
     if isinstance(source, str) and y is None and not is_own(source):
-        DATASETS.get(source)  # a sentence where there is none of this name
-        dataset = load(source, seed)
+        dataset = load(source, 0)
         given = dataset.y_given
     else:
-        dataset, given = read_whole(source, settings, y=y)
+        dataset, given = read_whole(source, settings, y=y, classes=classes, inputs=inputs)
     if classes is not None:
         occurring = [dataset.classes[label] for label in sorted(set(given[given >= 0].tolist()))]
         names = _checked(classes, occurring, None)
@@ -63,18 +64,6 @@ def given_of(source: Any, y: Any, settings: Data, classes: Sequence[Any] | None 
         dataset = replace(dataset, y_given=given.clamp_min(0), y_true=None, classes=names)
     ids = tuple(range(len(given))) if _is_array(source) else dataset.ids
     return Given(given.numpy(), dataset.classes, ids, dataset, dataset.notes)
-
-
-def without_minus_one(y: Any, classes: Sequence[Any] | None = None) -> tuple[Any, tuple[str, ...]]:
-    """Labels in which the whole number -1 is none, and a sentence on that; it is a class if named, or beside 1."""
-    values = vector(y, BESIDE)
-    if getattr(getattr(values, "dtype", None), "kind", "") != "i" or "-1" in map(str, classes or ()):
-        return values, ()
-    series = pd.Series(values)
-    none = (series == -1).fillna(False).astype(bool)
-    if not none.any() or set(series[~none].dropna()) == {1}:
-        return values, ()
-    return series.mask(none), (f"the label -1 is taken for none (rows: {none.sum()})",)
 
 
 def own_index(source: Any) -> tuple[Sequence[Hashable] | None, tuple[str, ...]]:

@@ -151,11 +151,11 @@ def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _margins(logits: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
-    # 0 where there is no label
+    # NaN where there is no label
     rows, largest = np.arange(len(logits)), logits.max(1, keepdims=True)
     masked = np.isneginf(logits)
     lowest = np.where(masked, largest, logits).min(1, keepdims=True)
     seen = np.where(masked, np.minimum(lowest, largest - MASKED), logits)
     others = seen.copy()
     others[rows, labels] = -np.inf
-    return np.where(labels >= 0, seen[rows, labels] - others.max(1), np.float32(0))
+    return np.where(labels >= 0, seen[rows, labels] - others.max(1), np.float32(np.nan))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from labelnoise.auditing.evidence import Evidence
 from labelnoise.auditing.folds import fold_evidence
-from labelnoise.auditing.given import Given, given_beside, given_of, identified, own_index, without_minus_one
+from labelnoise.auditing.given import Given, given_beside, given_of, identified, own_index
 from labelnoise.auditing.linear import linear_probs
 from labelnoise.auditing.neighbours import checked_embeddings, neighbour_shares
 from labelnoise.config import Data
@@ -17,6 +17,7 @@ from labelnoise.crossfit.cut import possible_folds
 from labelnoise.data.arrays import array
 from labelnoise.data.own import DEFAULTS
 from labelnoise.errors import InputError
+from labelnoise.methods.notation import from_text
 from labelnoise.sweep.run import Display
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def audit(
-    X: Any,
+    X: Any = None,
     y: Any = None,
     *,
     ids: Sequence[Hashable] | None = None,
@@ -50,14 +51,17 @@ def audit(
     may be None. Embeddings beside other evidence tell what the nearest rows are labelled. `settings` says which
     columns of a table mean what, as `Data(label_column="y")`.
     """
+    further = (others,) if isinstance(others, str) else tuple(others)
     told = None if probs is None else checked_probs(probs)
-    y, unlabelled = (None, ()) if y is None else without_minus_one(y, classes)
-    if y is not None and (X is None or told is not None or embeddings is not None):
+    learns = told is None and embeddings is None
+    _check_wishes((method, *further), epochs, seed, learns=learns)
+    if X is None and y is None:
+        raise InputError("there are no labels; give them as y, or data that hold them as X")
+    if y is not None and (X is None or not learns):
         given = given_beside(y, classes, None if told is None else told.shape[1])
     else:
-        given = given_of(X, y, settings, classes, seed)
+        given = given_of(X, y, settings, classes, inputs=learns)
     given = _named(given, X if X is not None else y, ids, settings)
-    given = given._replace(notes=(*unlabelled, *given.notes))
     if told is not None:
         evidence = Evidence(given.labels, _fitting(_arranged(probs, told, given), given), given.classes)
     elif embeddings is not None:
@@ -69,7 +73,7 @@ def audit(
             given.dataset,
             given=given.labels,
             method=method,
-            others=(others,) if isinstance(others, str) else others,
+            others=further,
             folds=folds,
             epochs=epochs,
             seed=seed,
@@ -96,6 +100,17 @@ def checked_probs(probs: Any) -> NDArray[np.float32]:
     if matrix.ndim != 2 or matrix.shape[1] < 2 or matrix.dtype.kind not in "biuf":
         raise InputError(f"probs must be numbers of shape (rows, classes), not {matrix.dtype} of {matrix.shape}")
     return matrix if matrix.dtype == np.float32 else matrix.astype(np.float32)
+
+
+def _check_wishes(methods: tuple[str, ...], epochs: int | None, seed: int, *, learns: bool) -> None:
+    for each in methods:
+        from_text(each)  # a sentence where it is none
+    if len(methods) > 1 and not learns:
+        raise InputError("others are methods to train, but beside probs or embeddings nothing is; leave them out")
+    if epochs is not None and (not isinstance(epochs, int | np.integer) or epochs < 1):
+        raise InputError(f"epochs must be a whole number, at least 1, not {epochs!r}")
+    if not isinstance(seed, int | np.integer):
+        raise InputError(f"seed must be a whole number, not {seed!r}")
 
 
 def _named(given: Given, source: Any, ids: Sequence[Hashable] | None, settings: Data) -> Given:

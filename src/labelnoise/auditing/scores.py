@@ -58,13 +58,6 @@ def score(sources: tuple[Probs, ...], given: NDArray[np.int64]) -> Scores:
     return Scores(Shortlist(top, values), own, entropy, _confident(sources, own, given))
 
 
-def confident_counts(confident: NDArray[np.int64], given: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
-    """The confident joint: rows by given label and by the class of confidence, (K given, K)."""
-    counted = (confident != NOBODY) & (given >= 0)
-    pairs = given[counted] * classes + confident[counted]
-    return np.bincount(pairs, minlength=classes**2).reshape(classes, classes)
-
-
 def _confident(sources: tuple[Probs, ...], own: NDArray[np.float32], given: NDArray[np.int64]) -> NDArray[np.int64]:
     """The likeliest class whose probability reaches the mean that rows given this class have."""
     classes, labelled = sources[0].shape[1], given >= 0

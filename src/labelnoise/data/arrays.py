@@ -41,8 +41,8 @@ def from_file(path: Path, settings: Data) -> Rows:
         if not settings.labels:
             raise InputError(f"{path} holds inputs only; name the file of their labels with --labels")
         _check_kind(held, origin)
-        y_true = _label_file(Path(settings.true_labels), len(held)) if settings.true_labels else None
-        return from_array(path.stem, held, _label_file(Path(settings.labels), len(held)), origin, y_true=y_true)
+        y_true = label_file(Path(settings.true_labels), len(held)) if settings.true_labels else None
+        return from_array(path.stem, held, label_file(Path(settings.labels), len(held)), origin, y_true=y_true)
     held = {key: _checked(held[key], origin, key) for key in held}
     if all(key in held for key in PARTED):
         return _noted(_parted(path, held, origin), held, PARTED)
@@ -252,7 +252,8 @@ def _by_name(y: Any, classes: Any, origin: Origin, name: str) -> Any:
     return pandas.Categorical.from_codes(y.astype(np.int64), names)
 
 
-def _label_file(path: Path, rows: int) -> Any:
+def label_file(path: Path, rows: int) -> Any:
+    """The labels of as many rows in an .npy file, in their own type, or in a text file, one in each line."""
     if not path.is_file():
         raise InputError(f"there is no file of labels {str(path)!r}; name an .npy, .csv or .txt file")
     if path.suffix.lower() == ".npy":

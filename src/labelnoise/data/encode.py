@@ -86,7 +86,7 @@ def _fitted(series: Any, origin: Origin, forced: bool) -> Column | str:
     found = factor(series, origin, series.name)
     if not names and _are_numbers(found, origin, series.name):
         return _fitted_numbers(series, origin)
-    return _fitted_names(found, is_categorical(series), MOST_VALUES if not forced else len(found.names))
+    return _fitted_names(found, series.name, is_categorical(series), MOST_VALUES if not forced else len(found.names))
 
 
 def _fitted_numbers(series: Any, origin: Origin) -> Column | str:
@@ -114,12 +114,12 @@ def _suspected(series: Any, origin: Origin, fitted: Column) -> list[str]:
     return [f"column {series.name!r} counts the rows: if it is an id, name it with --id-column"]
 
 
-def _fitted_names(found: Factor, in_order: bool, most: int) -> Column | str:
+def _fitted_names(found: Factor, name: str, in_order: bool, most: int) -> Column | str:
     values: list[str | None] = [name for name, count in zip(found.names, found.counts.tolist(), strict=True) if count]
     if not values:
         return "it is empty"
     if len(values) > most:
-        return f"{len(values)} different texts; list it in data.categorical to keep it"
+        return f"{len(values)} different texts; keep it with data.categorical=[{name!r}]"
     if not in_order:
         values.sort(key=str)
     if (found.codes < 0).any():

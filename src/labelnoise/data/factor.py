@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from labelnoise.errors import InputError
 
-FORMULA = re.compile(r"\s*(=|[+\-@].*[(|!])")
+FORMULA = re.compile(r"\s*=")  # what an export leaves where it should write a value
+RUN = re.compile(r"\s*(=|[+\-@].*[(|!])")  # what a spreadsheet would run
 
 
 class Origin(NamedTuple):
@@ -47,11 +48,14 @@ def is_categorical(values: Any) -> bool:
 
 def is_formula(text: str) -> bool:
     """Whether a spreadsheet would run a text where it should show it."""
-    return FORMULA.match(text) is not None
+    return RUN.match(text) is not None
 
 
-def factor(values: Any, origin: Origin, column: str, remedy: str = "leave the column out with drop") -> Factor:
-    """Number the names in a column by their first cell, those of a Categorical in its order; formulas are refused."""
+def factor(values: Any, origin: Origin, column: str, *, repeated: bool = False) -> Factor:
+    """Number the names in a column by their first cell, those of a Categorical in its order.
+
+    Formulas are refused, and in names that predictions repeat, labels and ids, whatever a spreadsheet would run.
+    """
     pandas: Any = import_module("pandas")
     series = pandas.Series(values)
     if is_categorical(series):
@@ -64,7 +68,7 @@ def factor(values: Any, origin: Origin, column: str, remedy: str = "leave the co
     merged, names = pandas.factorize(np.array([_text(cell) for cell in cells], object))
     merged = np.append(np.where(names == "", -1, np.arange(len(names)))[merged], -1)
     found = Factor(merged[codes], tuple(names))
-    _check_formulas(found, origin, column, remedy)
+    _check_formulas(found, origin, column, repeated)
     return found
 
 
@@ -76,11 +80,13 @@ def _text(cell: Any) -> str:
     return str(cell).strip()
 
 
-def _check_formulas(found: Factor, origin: Origin, column: str, remedy: str) -> None:
-    formulas = np.array([is_formula(name) for name in found.names], bool)
+def _check_formulas(found: Factor, origin: Origin, column: str, repeated: bool) -> None:
+    refused = RUN if repeated else FORMULA
+    formulas = np.array([refused.match(name) is not None for name in found.names], bool)
     if formulas.any() and found.counts[formulas].any():
         row = found.first(formulas)
         cell = found.names[found.codes[row]]
+        remedy = "rename it" if repeated else f"leave the column out with data.drop=[{column!r}]"
         raise InputError(
             f"{origin.at(row, column)}: {cell!r} is a spreadsheet formula; export values, not formulas, or {remedy}"
         )

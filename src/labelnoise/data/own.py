@@ -1,7 +1,7 @@
 """One's own data: one call reads them from any source, another makes new rows into inputs of a saved model."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from labelnoise.data.dataset import DATASETS, Dataset
 from labelnoise.data.factor import Origin
 from labelnoise.data.rows import Inputs, Rows, to_dataset
 from labelnoise.data.standard import cache
+from labelnoise.data.unlabelled import without_minus_one
 from labelnoise.errors import InputError
 
-__all__ = ["Inputs", "is_own", "read", "read_inputs", "read_whole"]
+__all__ = ["Inputs", "is_own", "read", "read_inputs", "read_labelled", "read_whole"]
 
 DEFAULTS = Data()
 SUFFIXES = (*table.SUFFIXES, *arrays.SUFFIXES)
@@ -42,22 +43,35 @@ def read(source: Any, settings: Data = DEFAULTS, *, y: Any = None, y_true: Any =
     """
     if isinstance(source, str | Path) and (name := cache.name_in(Path(source))):
         raise InputError(f"{source} is a file of the data root; write {name}, or another name that `data list` shows")
-    if isinstance(source, str | Path) and saved.is_saved(Path(source)):
+    if _is_saved(source):
         _check_no_labels(str(source), y, y_true)
         _check_settings(str(source), settings)
         return saved.load(Path(source))[0]
     return to_dataset(_rows(source, settings, y, y_true))
 
 
-def read_whole(source: Any, settings: Data = DEFAULTS, *, y: Any = None) -> tuple[Dataset, Tensor]:
+def read_labelled(path: str, settings: Data, classes: Sequence[Any] | None = None) -> Dataset:
+    """One's own data in a file or folder, as they are reviewed: see `read_whole`, but of rows with a label alone."""
+    return read(path, settings) if _is_saved(path) else to_dataset(_audited(path, settings, None, classes, False))
+
+
+def read_whole(
+    source: Any,
+    settings: Data = DEFAULTS,
+    *,
+    y: Any = None,
+    classes: Sequence[Any] | None = None,
+    inputs: bool = True,
+) -> tuple[Dataset, Tensor]:
     """One's own data with the rows that have no label, and the given labels in which theirs is -1.
 
-    In the data set itself the first class stands for a label that is missing.
+    In the data set itself the first class stands for a label that is missing. The whole number -1 is such a label
+    unless it is named among classes. Without inputs a table may hold anything besides its labels.
     """
-    if isinstance(source, str | Path) and saved.is_saved(Path(source)):
+    if _is_saved(source):
         dataset = read(source, settings, y=y)
         return dataset, dataset.y_given
-    rows = _rows(source, settings, y, None)
+    rows = _audited(source, settings, y, classes, inputs)
     dataset, (x, ids, notes) = to_dataset(rows), rows.inputs
     if len(dataset) == len(x):
         return dataset, dataset.y_given
@@ -102,27 +116,35 @@ def _foreign(name: str, encoding: Mapping[str, Any]) -> InputError:
     return InputError(f"{name} cannot be given to a model that has learnt from {known}; give it such data")
 
 
-def _rows(source: Any, settings: Data, y: Any, y_true: Any) -> Rows:
+def _audited(source: Any, settings: Data, y: Any, classes: Sequence[Any] | None, inputs: bool) -> Rows:
+    rows = _rows(source, settings, y, None, inputs)
+    given, notes = without_minus_one(rows.given, classes)
+    return rows._replace(given=given, inputs=rows.inputs._replace(notes=(*rows.inputs.notes, *notes)))
+
+
+def _rows(source: Any, settings: Data, y: Any, y_true: Any, inputs: bool = True) -> Rows:
     origin = Origin(_name(source))
     if _is_frame(source):
         _check_settings(origin.name, settings, "tables", "image files")
         given, true = arrays.labels(y, origin), arrays.labels(y_true, origin, "y_true")
-        return table.from_frame("data", source, origin, settings, y=given, y_true=true)
+        return table.from_frame("data", source, origin, settings, y=given, y_true=true, inputs=inputs)
     if _is_array(source):
         _check_settings(origin.name, settings)
         return arrays.from_array("data", source, y, origin, y_true=y_true)
+    if hasattr(source, "toarray"):
+        raise InputError(f"{origin.name} is sparse; make it an array with .toarray()")
     _check_no_labels(origin.name, y, y_true)
     if isinstance(source, str | Path):
-        return _from_path(_existing(source), settings)
+        return _from_path(_existing(source), settings, inputs)
     if hub.is_hub(source):
         _check_settings(origin.name, settings, "tables", "image files")
-        return table.from_frame(hub.name_of(source), hub.to_frame(source), origin, settings)
+        return table.from_frame(hub.name_of(source), hub.to_frame(source), origin, settings, inputs=inputs)
     raise InputError(
         f"{origin.name} cannot be read; give a path, a DataFrame, an array with y, or a part of a Hugging Face data set"
     )
 
 
-def _from_path(path: Path, settings: Data) -> Rows:
+def _from_path(path: Path, settings: Data, inputs: bool) -> Rows:
     if path.is_dir():
         _check_settings(str(path), settings, "image files")
         return images.from_folder(path, settings)
@@ -132,7 +154,11 @@ def _from_path(path: Path, settings: Data) -> Rows:
         return arrays.from_file(path, settings)
     _check_settings(str(path), settings, "tables", "image files")
     frame, origin = table.read_table(path, settings)
-    return table.from_frame(path.stem, frame, origin, settings, folder=path.parent)
+    return table.from_frame(path.stem, frame, origin, settings, folder=path.parent, inputs=inputs)
+
+
+def _is_saved(source: Any) -> bool:
+    return isinstance(source, str | Path) and saved.is_saved(Path(source))
 
 
 def _check_no_labels(name: str, y: Any, y_true: Any) -> None:

@@ -44,7 +44,7 @@ def numbered(rows: int) -> tuple[str, ...]:
 
 def identified(values: Any, origin: Origin, column: str) -> tuple[str, ...]:
     """Ids from a column, each of which must be there once."""
-    codes, names = found = factor(values, origin, column, "rename it")
+    codes, names = found = factor(values, origin, column, repeated=True)
     if (codes < 0).any():
         raise InputError(f"{origin.at(int((codes < 0).argmax()), column)}: the id is missing; each row needs one")
     if len(names) < len(codes):
@@ -96,7 +96,7 @@ def _labels(rows: Rows, values: Any, column: str) -> Factor:
     if kind == "f" and (odd := np.flatnonzero(np.isfinite(values) & (np.floor(values) != values))).size:
         cell = float(np.asarray(values)[odd[0]])
         raise InputError(f"{rows.origin.at(odd[0], column)}: {cell:g} is no class; labels are whole numbers or names")
-    return factor(values, rows.origin, column, "rename it")
+    return factor(values, rows.origin, column, repeated=True)
 
 
 def _check_given(rows: Rows, given: Factor, labelled: int) -> None:

@@ -18,6 +18,8 @@ from labelnoise.errors import InputError
 from labelnoise.registry import nearest
 
 LABEL, PATH = "label", "path"  # what the columns of labels and of image files are called unless named
+LABEL_WEIGHT = "label_weight"  # what an audit calls the column of its weights
+NO_INPUT = f"column {LABEL_WEIGHT!r} is left out: it says how far to trust labels"
 OPTIONS = ("label_column", "true_label_column", "id_column")  # of the command; other settings are keys alone
 SUFFIXES = (".csv", ".tsv", ".parquet")
 
@@ -31,9 +33,20 @@ def read_table(path: Path, settings: Data, texts: Iterable[str] = ()) -> tuple[A
 
 
 def from_frame(
-    name: str, frame: Any, origin: Origin, settings: Data, *, folder: Path = Path(), y: Any = None, y_true: Any = None
+    name: str,
+    frame: Any,
+    origin: Origin,
+    settings: Data,
+    *,
+    folder: Path = Path(),
+    y: Any = None,
+    y_true: Any = None,
+    inputs: bool = True,
 ) -> Rows:
-    """Rows of a table whose labels are in a column of it or given beside it; paths of images start at the folder."""
+    """Rows of a table whose labels are in a column of it or given beside it; paths of images start at the folder.
+
+    Where no inputs are needed, a digest of its cells stands for those of each row that is no image.
+    """
     frame, unnamed = _named(frame, origin)
     _check_labels(origin, settings, y, y_true)
     label = "" if y is not None else settings.label_column or LABEL
@@ -43,13 +56,15 @@ def from_frame(
     for setting in ("drop", "categorical"):
         for column in getattr(settings, setting):
             _column(frame, origin, column, setting)
-    kept = frame[
-        [column for column in frame.columns if column not in {label, true, settings.id_column, *settings.drop}]
-    ]
+    no_inputs = {label, true, settings.id_column, LABEL_WEIGHT, *settings.drop}
+    kept = frame[[column for column in frame.columns if column not in no_inputs]]
     ids = _ids(frame, origin, settings)
-    x, notes, encoding = _inputs(frame, kept, origin, settings, folder)
-    inputs = Inputs(x, ids, (*unnamed, *notes))
-    return Rows(name, origin, inputs, encoding, given, truth, (label or "y", true or "y_true"))
+    if inputs or _image_column(frame, settings):
+        x, notes, encoding = _inputs(frame, kept, origin, settings, folder)
+        made = Inputs(x, ids, (*unnamed, *notes, *([NO_INPUT] if LABEL_WEIGHT in frame.columns else [])))
+    else:
+        made, encoding = Inputs(_digests(frame), ids), {}
+    return Rows(name, origin, made, encoding, given, truth, (label or "y", true or "y_true"))
 
 
 def inputs_of(frame: Any, origin: Origin, encoding: Mapping[str, Any], settings: Data, folder: Path = Path()) -> Inputs:
@@ -79,6 +94,16 @@ def _inputs(
     values, filled = encode.transform(kept, columns, origin)
     notes = (encode.listed(columns), *left_out, *filled)
     return torch.from_numpy(values), notes, {"kind": "table", "columns": columns}
+
+
+def _digests(frame: Any) -> torch.Tensor:
+    # (N, 8) bytes that change with every cell of a row
+    hashed: Any = import_module("pandas").util.hash_pandas_object
+    try:
+        digests = hashed(frame, index=False)
+    except TypeError:  # lists and the like have no hash
+        digests = hashed(frame.astype(str), index=False)
+    return torch.from_numpy(digests.to_numpy().astype("<u8").view("u1").reshape(-1, 8))
 
 
 def _image_column(frame: Any, settings: Data) -> str:

@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelnoise.data.arrays import label_file, labels
 from labelnoise.data.factor import Origin
+from labelnoise.data.rows import numbered
+from labelnoise.data.table import LABEL_WEIGHT
 from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.reviewing.clean_table import labelled, relabelled
-from labelnoise.reviewing.outcome import WEIGHT, Outcome
+from labelnoise.reviewing.outcome import Outcome
 from labelnoise.reviewing.source import Source
 
 Arrays = dict[str, NDArray[Any]]
@@ -19,7 +22,17 @@ Arrays = dict[str, NDArray[Any]]
 def write_npz(path: Path, source: Source, done: Outcome, out: Path) -> None:
     """Write an .npz file anew, as its rows become; other arrays stay."""
     with np.load(path, allow_pickle=False) as file:
-        held = {name: file[name] for name in file.files}
+        _write({name: file[name] for name in file.files}, path, source, done, out)
+
+
+def write_with_labels(path: Path, source: Source, done: Outcome, out: Path) -> None:
+    """Write an .npy file of inputs and its labels as one .npz file."""
+    x = np.load(path, allow_pickle=False)
+    y = labels(label_file(Path(source.settings.labels), len(x)), Origin(source.settings.labels))
+    _write({"x": x, "y": y, "ids": np.array(numbered(len(x)))}, path, source, done, out)
+
+
+def _write(held: Arrays, path: Path, source: Source, done: Outcome, out: Path) -> None:
     parts = ("_train", "_test") if "x_train" in held and "x_test" in held else ("",)
     y = np.concatenate([held[f"y{part}"].reshape(-1) for part in parts])
     rows = labelled(y, source.dataset, Origin(str(path)), "y")
@@ -35,24 +48,15 @@ def write_npz(path: Path, source: Source, done: Outcome, out: Path) -> None:
         made[f"y{part}"] = new[here].reshape(held[f"y{part}"].shape)[kept[here]]
         if done.weights is not None:
             weights[rows] = done.weights
-            made[f"{WEIGHT}{part}"] = weights[here]
+            made[f"{LABEL_WEIGHT}{part}"] = weights[here]
         start += size
-    _save(out, made)
-
-
-def write_with_labels(path: Path, source: Source, done: Outcome, out: Path) -> None:
-    """Write an .npy file of inputs and its labels as one .npz file."""
-    x = np.load(path, allow_pickle=False)
-    rows = np.array([int(name) for name in source.dataset.ids])
-    names = np.array(source.dataset.classes)[done.labels][done.kept]
-    made = {"x": x[rows[done.kept]], "y": names, "ids": np.array(source.dataset.ids)[done.kept]}
-    _save(out, made | ({} if done.weights is None else {WEIGHT: done.weights}))
+    write(out, lambda file: np.savez(file, allow_pickle=False, **made))
 
 
 def check_free(path: Path) -> None:
     """Raise where an .npz file has weights already."""
     with np.load(path, allow_pickle=False) as file:
-        if taken := [name for name in file.files if name.startswith(WEIGHT)]:
+        if taken := [name for name in file.files if name.startswith(LABEL_WEIGHT)]:
             raise InputError(f"{path} has an array {taken[0]!r} already; rename it first")
 
 
@@ -70,7 +74,3 @@ def _relabelled(
 
 def _is_by_row(name: str, values: NDArray[Any], part: str, size: int) -> bool:
     return name != "classes" and name.endswith(part) and values.ndim > 0 and len(values) == size
-
-
-def _save(out: Path, arrays: Arrays) -> None:
-    write(out, lambda file: np.savez(file, allow_pickle=False, **arrays))

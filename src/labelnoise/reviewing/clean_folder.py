@@ -10,20 +10,22 @@ import shutil
 from pathlib import Path
 
 from labelnoise.data.dataset import Dataset
+from labelnoise.data.table import LABEL_WEIGHT
 from labelnoise.errors import InputError
 from labelnoise.files import explained, write
-from labelnoise.reviewing.outcome import WEIGHT, Outcome
+from labelnoise.reviewing.drafted import put
+from labelnoise.reviewing.outcome import Outcome
 from labelnoise.reviewing.source import inside, is_inside
 from labelnoise.reviewing.spreadsheet import write_data
 
-MARK = ".labelnoise.json"  # a folder that has it was written here and may be replaced
+SEAL = ".labelnoise.json"  # a folder that has it was written here and may be replaced
 
 
 def write_folder(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None:
     """Write the images that stay, each in the folder of its class; the folder appears whole or not at all."""
     check_apart(root, out)
     check_own(out)
-    draft = out.parent / f".{secrets.token_hex(8)}.draft"
+    draft, old = (out.parent / f".{secrets.token_hex(8)}.draft" for _ in range(2))
     with explained(out):
         draft.mkdir()
         try:
@@ -31,26 +33,26 @@ def write_folder(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None
                 place = draft / target
                 place.parent.mkdir(parents=True, exist_ok=True)
                 _bring(inside(root, name), place)
-            write(draft / MARK, json.dumps({"cleaned": dataset.fingerprint}))
-            if out.exists():
-                old = draft.with_suffix(".old.draft")
-                out.rename(old)
-                draft.rename(out)
-                shutil.rmtree(old)
-            else:
-                draft.rename(out)
+            write(draft / SEAL, json.dumps({"cleaned": dataset.fingerprint}))
+            put(draft, out, old)
+            shutil.rmtree(old, ignore_errors=True)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 
 
 def write_listing(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None:
-    """Write a table of the images that stay: path, label and, where asked for, weight."""
-    cells: list[list[str | float]] = []
+    """Write a table of the images that stay: path, label and, where asked for, weight.
+
+    Paths start at the folder of the table where images lie below it, so that both can be moved together.
+    """
+    home, cells = Path(os.path.realpath(out.parent)), list[list[str | float]]()
     for row in done.kept.nonzero()[0].tolist():
-        cells.append([str(inside(root, dataset.ids[row])), dataset.classes[done.labels[row]]])
+        file = inside(root, dataset.ids[row])
+        path = file.relative_to(home) if file.is_relative_to(home) else file
+        cells.append([str(path), dataset.classes[done.labels[row]]])
         if done.weights is not None:
             cells[-1].append(float(f"{done.weights[row]:.6g}"))
-    write_data(out, ["path", "label", WEIGHT][: 2 + (done.weights is not None)], cells)
+    write_data(out, ["path", "label", LABEL_WEIGHT][: 2 + (done.weights is not None)], cells)
 
 
 def targets(dataset: Dataset, done: Outcome) -> dict[str, str]:
@@ -96,7 +98,7 @@ def check_apart(root: Path, out: Path) -> None:
 
 def check_own(out: Path) -> None:
     """Raise where a folder is there that was not written here."""
-    if out.exists() and not (out / MARK).is_file():
+    if out.exists() and not (out / SEAL).is_file():
         raise InputError(f"{out} exists and was not written here, so that it is not replaced; choose another --out")
 
 

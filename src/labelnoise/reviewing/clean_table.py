@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from labelnoise.data.dataset import Dataset
 from labelnoise.data.delimited import UNNAMED
 from labelnoise.data.factor import Origin, factor
-from labelnoise.data.table import LABEL, read_table
+from labelnoise.data.table import LABEL, LABEL_WEIGHT, read_table
+from labelnoise.data.unlabelled import without_minus_one
 from labelnoise.errors import InputError
 from labelnoise.files import write
-from labelnoise.reviewing.outcome import WEIGHT, Outcome
+from labelnoise.reviewing.outcome import Outcome
 from labelnoise.reviewing.source import Source
 from labelnoise.reviewing.verbatim import Verbatim, is_blank, value
 
@@ -40,7 +41,7 @@ def _lines(held: Verbatim, path: Path, source: Source, done: Outcome) -> Iterato
         if column < 0:
             names = [" ".join(value(cell).splitlines()).strip() for cell in cells]
             column = names.index(source.settings.label_column or LABEL)
-            yield held.mark + held.delimiter.join([*cells, *(WEIGHT for _ in extra)]) + end
+            yield held.mark + held.delimiter.join([*cells, *(LABEL_WEIGHT for _ in extra)]) + end
             continue
         if _is_named(label := value(cells[column])):
             row += 1
@@ -65,19 +66,20 @@ def write_parquet(path: Path, source: Source, done: Outcome, out: Path) -> None:
     if done.weights is not None:
         weights = np.full(len(frame), np.nan)
         weights[rows] = done.weights
-        frame = frame.assign(**{WEIGHT: weights})
+        frame = frame.assign(**{LABEL_WEIGHT: weights})
     frame = frame.drop(index=frame.index[rows[~done.kept]])
     write(out, frame.to_parquet)
 
 
 def check_free(path: Path, source: Source) -> None:
     """Raise where a table has a column of weights already."""
-    if WEIGHT in map(str, read_table(path, source.settings)[0].columns):
-        raise InputError(f"{path} has a column {WEIGHT!r} already; rename it first")
+    if LABEL_WEIGHT in map(str, read_table(path, source.settings)[0].columns):
+        raise InputError(f"{path} has a column {LABEL_WEIGHT!r} already; rename it first")
 
 
 def labelled(values: Any, dataset: Dataset, origin: Origin, column: str) -> NDArray[np.int64]:
     """The rows of a column or array of labels that are in the data set: those that have a label."""
+    values, _ = without_minus_one(values, dataset.classes)
     rows = np.flatnonzero(factor(values, origin, column).codes >= 0)
     if len(rows) != len(dataset):
         raise InputError(f"{origin.name} has other rows than were audited; audit it again")

@@ -9,7 +9,7 @@ import torch
 
 from labelnoise.data import saved
 from labelnoise.data.dataset import Dataset
-from labelnoise.data.table import SUFFIXES
+from labelnoise.data.table import LABEL_WEIGHT, SUFFIXES
 from labelnoise.errors import InputError
 from labelnoise.reviewing import clean_arrays, clean_folder, clean_table
 from labelnoise.reviewing.outcome import WEIGHT, Outcome
@@ -65,11 +65,13 @@ def form(path: Path) -> str:
     return path.suffix.lower() if path.suffix.lower() in (*SUFFIXES, ".npz", ".npy") else ""
 
 
-def write_cleaned(source: Source, done: Outcome, out: Path, *, force: bool = False) -> None:
-    """Write what the rows of data become."""
+def write_cleaned(source: Source, done: Outcome, out: Path, *, force: bool = False) -> Outcome:
+    """Write what the rows of data become, and tell it, as images may be left out."""
     check_cleaned(source, out, force=force)
     check_form(source, "" if done.weights is None else WEIGHT)
     path, kind = source.path, source.kind
+    if path is not None and kind == "folder":
+        done = clean_folder.within(path, source.dataset, done)
     if kind == "saved" and form(out) == ".npz" and done.weights is None:
         saved.save(_changed(source.dataset, done), out, {"cleaned": source.dataset.fingerprint}, force=force)
     elif kind == "saved" or path is None:
@@ -78,7 +80,7 @@ def write_cleaned(source: Source, done: Outcome, out: Path, *, force: bool = Fal
         raise InputError(f"a folder of images has no place for weights; choose a name that ends in .csv, not {out}")
     elif kind == "folder":
         writer = clean_folder.write_listing if form(out) else clean_folder.write_folder
-        writer(path, source.dataset, clean_folder.within(path, source.dataset, done), out)
+        writer(path, source.dataset, done, out)
     elif kind == ".npz":
         clean_arrays.write_npz(path, source, done, out)
     elif kind == ".npy":
@@ -87,6 +89,7 @@ def write_cleaned(source: Source, done: Outcome, out: Path, *, force: bool = Fal
         clean_table.write_parquet(path, source, done, out)
     else:
         clean_table.write_delimited(path, source, done, out)
+    return done
 
 
 def _write_labels(dataset: Dataset, done: Outcome, out: Path) -> None:
@@ -95,7 +98,7 @@ def _write_labels(dataset: Dataset, done: Outcome, out: Path) -> None:
     weights = np.ones(len(dataset)) if done.weights is None else done.weights
     rows = done.kept.nonzero()[0].tolist()
     cells = ([dataset.ids[row], dataset.classes[done.labels[row]], float(f"{weights[row]:.6g}")] for row in rows)
-    write_data(out, ["id", "label", WEIGHT], cells)
+    write_data(out, ["id", "label", LABEL_WEIGHT], cells)
 
 
 def _changed(dataset: Dataset, done: Outcome) -> Dataset:

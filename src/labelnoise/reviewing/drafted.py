@@ -20,7 +20,7 @@ def drafted(out: Path) -> Iterator[Path]:
             yield draft
             old.mkdir()
             for path in sorted(draft.iterdir()):
-                _put(path, out / path.name, old / path.name)
+                put(path, out / path.name, old / path.name)
         finally:
             for folder in (draft, old):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -29,14 +29,14 @@ def drafted(out: Path) -> Iterator[Path]:
                     folder.rmdir()
 
 
-def _put(path: Path, place: Path, aside: Path) -> None:
-    # a folder cannot be replaced by another name: it is laid aside, and comes back where that fails
-    if place.is_dir():
-        place.rename(aside)
+def put(path: Path, place: Path, aside: Path) -> None:
+    """Give a file or folder another name; a folder that is there is laid aside, and comes back where that fails."""
     try:
+        if place.is_dir():
+            place.rename(aside)
         path.replace(place)
-    except OSError:
-        if aside.exists():
+    except BaseException:
+        if aside.exists() and not place.exists():
             aside.rename(place)
         raise
 

@@ -9,7 +9,7 @@ from labelnoise.data.dataset import Dataset
 from labelnoise.errors import InputError
 from labelnoise.reviewing.corrections import Decisions
 
-DROP, RELABEL, WEIGHT = MODES = ("drop", "relabel", "weight")  # the last is also the name of the column
+DROP, RELABEL, WEIGHT = "drop", "relabel", "weight"
 
 
 class Outcome(NamedTuple):
@@ -45,7 +45,7 @@ def changes(dataset: Dataset, done: Outcome, mode: str) -> str:
     """A sentence on what was done."""
     of = f"of {len(dataset):,}"
     if done.weights is not None:
-        return f"weights sum to {done.weights.sum():,.1f}, {of} rows"
+        return f"weights sum to {done.weights[done.kept].sum():,.1f}, {of} rows"
     if mode == DROP:
         return f"{(~done.kept).sum():,} {of} rows dropped"
-    return f"{(done.labels != dataset.y_given.numpy()).sum():,} {of} labels changed"
+    return f"{(done.labels != dataset.y_given.numpy())[done.kept].sum():,} {of} labels changed"

@@ -15,7 +15,7 @@ from labelnoise.files import write
 from labelnoise.report.figures import MOST_DRAWN, MOST_NUMBERS, matrix
 from labelnoise.report.template import Panel, fill
 from labelnoise.reviewing.kinds import kinds
-from labelnoise.reviewing.review import identity, labelled, suspicious
+from labelnoise.reviewing.review import MOST, identity, labelled, suspicious
 from labelnoise.reviewing.shown import shown
 from labelnoise.reviewing.source import Source
 
@@ -30,16 +30,16 @@ BREAKING: dict[str, str | int | None] = {
 PERCENT = ("rate", "precision", "share", "recall", "probability", "expected", "recovered", "planted")
 
 
-def write_page(audit: Audit, source: Source, path: Path) -> None:
+def write_page(audit: Audit, source: Source, path: Path, most: int = MOST) -> None:
     """Write the page as one file that needs no other."""
-    write(path, page(audit, source))
+    write(path, page(audit, source, most))
 
 
-def page(audit: Audit, source: Source) -> str:
+def page(audit: Audit, source: Source, most: int = MOST) -> str:
     """The whole page; its script is named in its policy by a hash, so that no other can run."""
     script = (HERE / "audit.js").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    rows = suspicious(audit)
+    rows = suspicious(audit, most)
     return fill(
         "audit.html",
         f"Audit of {source.dataset.name}",

@@ -53,5 +53,17 @@ def on_columns(source: Source) -> Iterator[str]:
     yield f"The columns of the probabilities are taken to be {_told(source.dataset.classes)}; if not, name them."
 
 
+def on_truth(audit: Audit, source: Source) -> Iterator[str]:
+    """On what the audit is worth, where the true labels are known."""
+    dataset = source.dataset
+    if dataset.y_true is None:
+        return
+    wrong = (dataset.y_given != dataset.y_true).numpy()
+    probability = audit.issues["wrong_probability"].loc[list(dataset.ids)].to_numpy()
+    first = np.argsort(-probability, kind="stable")[: wrong.sum()]
+    found = f", and {wrong[first].sum():,} of the {len(first):,} most suspicious rows" if wrong.any() else ""
+    yield f"By the true labels {wrong.sum():,} of {len(wrong):,} labels are wrong{found}."
+
+
 def _told(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")

@@ -10,7 +10,7 @@ from labelnoise.data.dataset import Dataset
 from labelnoise.reviewing.spreadsheet import write_table
 
 LEAST = 0.1  # probability of being wrong from which a row is worth a look
-FEWEST, MOST = 50, 2000  # rows to look at, whatever their probability
+FEWEST, MOST = 50, 2000  # rows to look at, whatever their probability; more only where they are asked for
 SHOWN = ["given", "suggested", "wrong_probability", "reason"]
 
 
@@ -26,11 +26,11 @@ def labelled(audit: Audit) -> Any:
     return audit.issues[given.notna() & (given != "")]
 
 
-def suspicious(audit: Audit) -> Any:
+def suspicious(audit: Audit, most: int = MOST) -> Any:
     """The rows of the table of issues that are worth a look, the most suspicious first; another class is suggested."""
     ordered = labelled(audit).sort_values("wrong_probability", ascending=False, kind="stable")
     worth = int((ordered["wrong_probability"] >= LEAST).sum())
-    first = ordered.head(min(max(worth, FEWEST), MOST))
+    first = ordered.head(min(max(worth, FEWEST), most))
     return first.assign(suggested=first["alternative"])
 
 
@@ -42,9 +42,9 @@ def write_issues(audit: Audit, name: str, path: Path) -> None:
     write_table(path, ["id", *columns, "audit"], ([*row, name] for row in rows))
 
 
-def write_review(audit: Audit, name: str, path: Path) -> None:
+def write_review(audit: Audit, name: str, path: Path, most: int = MOST) -> None:
     """The suspicious rows, with empty cells for what a person decides."""
-    rows = suspicious(audit)
+    rows = suspicious(audit, most)
     cells = (_written(rows[column].tolist()) for column in SHOWN)
     table = zip(map(str, rows.index), *cells, strict=True)
     write_table(path, ["id", *SHOWN, "corrected", "decision", "audit"], ([*row, "", "", name] for row in table))

@@ -67,18 +67,19 @@ def _image(pixels: NDArray[Any], root: Path | None, path: str) -> Shown:
         if root is not None:
             inside(root, path)
     except InputError:
-        return {"hidden": "The image lies outside the folder of the data, and is not shown."}
+        return {"hidden": "The image lies outside the folder of the data, and is not shown; --images names another."}
     return {"image": picture(pixels)}
 
 
 def _paths(source: Source, rows: Sequence[int]) -> list[tuple[Path | None, str]]:
-    # of images that are files, the folder of the data and the path from there
+    # of images that are files, the folder they may lie in and their path, from there or from the root of all
     if source.path is not None and source.kind == "folder":
         return [(source.path, source.dataset.ids[row]) for row in rows]
     if source.path is None or source.kind not in SUFFIXES:
         return [(None, "")] * len(rows)
     cells = _frame(source, rows)[source.settings.image_column or PATH]
-    return [(source.path.parent, cell) if isinstance(cell, str) else (None, "") for cell in cells]
+    home = source.path.parent.absolute()
+    return [(source.images or home, str(home / cell)) if isinstance(cell, str) else (None, "") for cell in cells]
 
 
 def _cells(source: Source, rows: Sequence[int]) -> Iterator[list[tuple[str, str]]]:
@@ -87,8 +88,8 @@ def _cells(source: Source, rows: Sequence[int]) -> Iterator[list[tuple[str, str]
     frame = _frame(source, rows)
     names = [name for name in frame.columns if name and name not in left_out][:MOST_CELLS]
     columns = [frame[name].fillna("").astype(str).tolist() for name in names]
-    for texts in zip(*columns, strict=True):
-        yield [(name, _short(text)) for name, text in zip(names, texts, strict=True)]
+    for row in range(len(rows)):  # also of a table that has no other columns
+        yield [(name, _short(column[row])) for name, column in zip(names, columns, strict=True)]
 
 
 def _frame(source: Source, rows: Sequence[int]) -> Any:

@@ -1,13 +1,15 @@
 """Where audited data come from: the file or folder, how it was read, and the data set that it gave."""
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labelnoise.config import Data
 from labelnoise.data import saved
-from labelnoise.data.dataset import Dataset
-from labelnoise.data.own import is_own
+from labelnoise.data.dataset import Dataset, load
+from labelnoise.data.own import is_own, read_labelled
 from labelnoise.errors import InputError
 
 
@@ -17,12 +19,16 @@ class Source(NamedTuple):
     path: Path | None  # None: built in
     settings: Data
     dataset: Dataset
+    images: Path | None = None  # folder whose images may be shown where a table lists them; None: that of the table
 
     @classmethod
-    def named(cls, name: str, options: dict[str, Any], dataset: Dataset) -> "Source":
-        """Data by name or path, with the options that say how a file is read."""
-        given = {option: value for option, value in options.items() if value is not None}
-        return cls(Path(name) if is_own(name) else None, Data(name, **given), dataset)
+    def read(cls, settings: Data, classes: Sequence[str] | None = None) -> "Source":
+        """The labelled rows of data by name or path, and of the classes that are named also those without a row."""
+        name = settings.source
+        dataset = read_labelled(name, settings, classes) if is_own(name) else load(name, 0)
+        further = [each for each in classes or () if each not in dataset.classes]
+        dataset = replace(dataset, classes=(*dataset.classes, *further)) if further else dataset
+        return cls(Path(name) if is_own(name) else None, settings, dataset)
 
     @property
     def kind(self) -> str:

@@ -15,7 +15,7 @@ from labelnoise.files import write
 DELIMITERS = ",;\t"
 ENDANGERED = re.compile(r"'*[=+\-@\t\r]")  # a spreadsheet would run such a text; apostrophes are counted, see `plain`
 TOLD = re.compile(r"""["']?sep=(.)["']?\r?\n""", re.IGNORECASE)  # a first line that names the delimiter
-MARK = "\ufeff"  # tells a spreadsheet that the text is UTF-8
+BYTE_ORDER_MARK = "\ufeff"  # tells a spreadsheet that the text is UTF-8
 
 
 def guarded(text: str) -> str:
@@ -31,7 +31,7 @@ def plain(text: str) -> str:
 def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[str | float]]) -> None:
     """Write a CSV file for people: texts are guarded, numbers stay numbers."""
     cells = ([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in chain([header], rows))
-    _write(path, cells, MARK)
+    _write(path, cells, BYTE_ORDER_MARK)
 
 
 def write_data(path: Path, header: Sequence[str], rows: Iterable[Sequence[str | float]]) -> None:
@@ -61,7 +61,7 @@ def read_table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 def _decoded(data: bytes) -> str:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # what spreadsheets call Unicode text
         return data.decode("utf-16", "replace")
-    return data.removeprefix(MARK.encode()).decode("utf-8", "surrogateescape")
+    return data.removeprefix(BYTE_ORDER_MARK.encode()).decode("utf-8", "surrogateescape")
 
 
 def _rows(path: Path, reader: Any) -> Iterator[tuple[int, dict[str, str]]]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from labelnoise.auditing.result import Audit
+from labelnoise.reviewing.kinds import parts
 from labelnoise.reviewing.page import answer
 from labelnoise.reviewing.review import suspicious
 
@@ -23,14 +24,13 @@ def lines(audit: Audit) -> Iterator[str]:
     )
     first = suspicious(audit).head(FIRST)
     yield ""
-    rows = zip(
-        first.index, *(first[name] for name in ("given", "suggested", "wrong_probability", "reason")), strict=True
-    )
+    why = [each[0] for each in parts(list(map(str, first["reason"])), list(map(str, audit.transition.index)))]
+    rows = zip(first.index, *(first[name] for name in ("given", "suggested", "wrong_probability")), why, strict=True)
     yield from _aligned(
         ["row", "given", "suggested", "wrong", "reason"],
         [
-            [str(name), str(given), str(better), f"{100 * p:.0f} %", _first(str(why))]
-            for name, given, better, p, why in rows
+            [str(name), str(given), str(better), f"{100 * p:.0f} %", reason]  # the page has all of it
+            for name, given, better, p, reason in rows
         ],
     )
 
@@ -40,11 +40,6 @@ def _aligned(head: list[str], rows: list[list[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
     for *row, last in cells:
         yield "  ".join([*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)), last])
-
-
-def _first(reason: str) -> str:
-    # the page has all of it
-    return reason.partition("; ")[0]
 
 
 def _plain(text: str, most: int) -> str:

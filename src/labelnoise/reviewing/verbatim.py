@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labelnoise.data.delimited import find_delimiter
-
-MARK = "\ufeff"
+from labelnoise.reviewing.spreadsheet import BYTE_ORDER_MARK
 
 
 class Record(NamedTuple):
@@ -28,7 +27,7 @@ class Verbatim(NamedTuple):
     def read(cls, path: Path) -> "Verbatim":
         """A file that is known to be a table."""
         text = path.read_bytes().decode()
-        mark = MARK if text.startswith(MARK) else ""
+        mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
         return cls(find_delimiter(path), mark, text.removeprefix(mark))
 
     def records(self) -> Iterator[Record]:

@@ -9,7 +9,7 @@ from labelnoise.reviewing.corrections import by_audit
 from labelnoise.reviewing.drafted import check_writable, drafted
 from labelnoise.reviewing.outcome import outcome
 from labelnoise.reviewing.page import write_page
-from labelnoise.reviewing.review import identity, write_issues, write_review
+from labelnoise.reviewing.review import MOST, identity, write_issues, write_review
 from labelnoise.reviewing.source import Source
 
 PAGE, ISSUES, REVIEW = "audit.html", "issues.csv", "review.csv"
@@ -26,13 +26,15 @@ def check_folder(source: Source, mode: str, out: Path, *, force: bool) -> None:
     check_writable(out)
 
 
-def write_audit(audit: Audit, source: Source, mode: str, out: Path, *, force: bool = False) -> dict[str, Path]:
+def write_audit(
+    audit: Audit, source: Source, mode: str, out: Path, *, most: int = MOST, force: bool = False
+) -> dict[str, Path]:
     """Write page, tables, and what the data become if the audit alone decides; says what is where."""
     check_folder(source, mode, out, force=force)
     name, cleaned = identity(audit, source.dataset), default_name(source, mode)
     with drafted(out) as draft:
-        write_page(audit, source, draft / PAGE)
+        write_page(audit, source, draft / PAGE, most)
         write_issues(audit, name, draft / ISSUES)
-        write_review(audit, name, draft / REVIEW)
+        write_review(audit, name, draft / REVIEW, most)
         write_cleaned(source, outcome(source.dataset, by_audit(audit, source.dataset), mode), draft / cleaned)
     return {"page": out / PAGE, "all rows": out / ISSUES, "to review": out / REVIEW, "cleaned": out / cleaned}
