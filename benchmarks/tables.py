@@ -1,6 +1,6 @@
 """Published tables trained side by side on one device, for as long as there is time; typed again, it goes on.
 
-    python benchmarks/tables.py results/commands.txt [--minutes 25] [--out results] [--logs FOLDER]
+    python benchmarks/tables.py results/commands.txt [--minutes 25] [--at-once 2] [--out results] [--logs FOLDER]
 
 The file has a line for each `labelnoise reproduce`, such as `f_divergence/table3 --only data=mnist --methods PL`. Lines
 of one paper follow each other; papers are trained side by side, so that one computes while another is compiled. CUDA's
@@ -13,26 +13,29 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import click
 
 PATIENCE = 60.0  # seconds for a command to keep what is finished
 
 
-class Lane(threading.Thread):
-    """Commands that follow each other."""
+@dataclass(frozen=True)
+class Place:
+    """Where results and what commands print go, and until when."""
 
-    def __init__(self, commands: Sequence[str], out: Path, logs: Path, until: float) -> None:
-        super().__init__(daemon=True)
-        self.commands, self.out, self.logs, self.until = commands, out, logs, until
+    out: Path
+    logs: Path
+    until: float
 
-    def run(self) -> None:
-        """All of them, or as many as there is time for."""
-        for command in self.commands:
+    def follow(self, commands: Sequence[str]) -> None:
+        """One after the other, as many as there is time for."""
+        for command in commands:
             if time.monotonic() < self.until:
                 self.train(command)
 
@@ -40,8 +43,7 @@ class Lane(threading.Thread):
         """One of them, and say how it ended."""
         began, words = time.monotonic(), shlex.split(command)
         recipe = words[words.index("--recipe") + 1] if "--recipe" in words else "paper"
-        folder = self.out / f"{words[0]}-{recipe}"
-        log = self.logs / f"{'-'.join(words).replace('/', '-')}.log"
+        folder, log = self.out / f"{words[0]}-{recipe}", self.logs / f"{'-'.join(words).replace('/', '-')}.log"
         call = [sys.executable, "-m", "labelnoise", "reproduce", *words, "--quiet", "--out", str(folder)]
         with log.open("w") as file:
             code = self.waited(subprocess.Popen(call, stdout=file, stderr=subprocess.STDOUT))
@@ -62,25 +64,22 @@ class Lane(threading.Thread):
 
 
 @click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=click.File(encoding="utf-8"))
 @click.option("--minutes", default=60.0)
+@click.option("--at-once", default=2, help="Papers that are trained side by side.")
 @click.option("--out", default=Path("results"), type=click.Path(path_type=Path))
 @click.option("--logs", type=click.Path(path_type=Path))
-def main(*, file: Path, minutes: float, out: Path, logs: Path | None) -> None:
+def main(*, file: TextIO, minutes: float, at_once: int, out: Path, logs: Path | None) -> None:
     """Train what the file lists."""
     lanes: dict[str, list[str]] = {}
-    for line in filter(None, map(str.strip, file.read_text(encoding="utf-8").splitlines())):
-        if not line.startswith("#"):
+    for line in map(str.strip, file):
+        if line and not line.startswith("#"):
             lanes.setdefault(line.partition("/")[0], []).append(line)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background ignore, and their children
-    logs = logs or Path(tempfile.mkdtemp())
-    logs.mkdir(parents=True, exist_ok=True)
-    until = time.monotonic() + 60 * minutes
-    at_work = [Lane(commands, out, logs, until) for commands in lanes.values()]
-    for lane in at_work:
-        lane.start()
-    for lane in at_work:
-        lane.join()
+    place = Place(out, logs or Path(tempfile.mkdtemp()), time.monotonic() + 60 * minutes)
+    place.logs.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(place.follow, lanes.values()))
 
 
 if __name__ == "__main__":
