@@ -166,7 +166,7 @@ def row(card: Card) -> str:
 def measured_pages() -> dict[str, str]:
     """The pages of what is measured, by name."""
     found = committed(RESULTS)
-    return {"results.md": results_page.page(found), "status.md": status_page.page(found, RESULTS)}
+    return {"results.md": results_page.page(found, RESULTS), "status.md": status_page.page(found, RESULTS)}
 
 
 if __name__ == "__main__":

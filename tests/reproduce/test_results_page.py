@@ -6,7 +6,7 @@ from labelnoise.reproduce.results_page import page
 
 @pytest.fixture
 def shown(tmp_path):
-    return lambda: page(committed(tmp_path / "results")).replace("\N{NO-BREAK SPACE}", " ")
+    return lambda: page(committed(tmp_path / "results"), tmp_path / "results").replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_without_records_nothing_is_claimed(shown):

@@ -1,6 +1,6 @@
 """Of committed runs: by which command they are made again, on what, by which software, of which code and when."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from labelnoise.reproduce.commands import commands
 from labelnoise.reproduce.committed import Committed
@@ -15,6 +15,11 @@ def origin(each: Committed) -> Iterator[tuple[str, str]]:
     seeds = {cell.cell: len(cell.runs) for cell in each.cells}
     typed = commands(each.table, each.recipe, seeds, "/".join(each.folder.parts[-3:]))
     yield "command", "<br>".join(f"`{command}`" for command in typed)
+    yield from made(runs)
+
+
+def made(runs: Sequence[Outcome]) -> Iterator[tuple[str, str]]:
+    """Of which seeds and when, on what, by which code."""
     numbers = ", ".join(map(str, sorted({run.config["seed"] for run in runs})))
     days = sorted({run.facts["finished"][:10] for run in runs})
     yield "runs", f"{len(runs)} of seeds {numbers}, finished {' to '.join(dict.fromkeys((days[0], days[-1])))}"

@@ -1,12 +1,14 @@
 """The page of measured results: every table that was trained beside the published one, from committed records alone."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from labelnoise.data.rows import counted
 from labelnoise.reproduce import tables
 from labelnoise.reproduce.committed import VERDICTS, Committed, Measured
+from labelnoise.reproduce.gallery import gallery
 from labelnoise.reproduce.origin import origin
 from labelnoise.reproduce.tables import lined, placed
 from labelnoise.reproduce.writing import RECIPES, parts
@@ -30,10 +32,12 @@ UNEXPLAINED = "Not explained yet."
 Rates = Mapping[tuple[str, str], float]  # of wrong labels, by part of a table and noise
 
 
-def page(found: Sequence[Committed]) -> str:
-    """The whole page."""
+def page(found: Sequence[Committed], results: Path) -> str:
+    """The whole page, for a folder beside that of the results."""
     sections = [paragraph for each in found for paragraph in _section(each)]
-    return "\n\n".join([INTRO.rstrip(), _overview(found), *sections, *_deviations(found)]) + "\n"
+    pictures = list(gallery(results, f"../{results.name}"))
+    figures = ["## Figures", *pictures] if pictures else []
+    return "\n\n".join([INTRO.rstrip(), _overview(found), *sections, *figures, *_deviations(found)]) + "\n"
 
 
 def _overview(found: Sequence[Committed]) -> str:
