@@ -1,5 +1,6 @@
 """Committed records of trainings by the papers' recipes, against what the papers print."""
 
+import json
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -12,6 +13,8 @@ from labelnoise.papers import paper
 from labelnoise.report.summary import summarise
 from labelnoise.reproduce.committed import committed
 from labelnoise.results.store import Store
+from labelnoise.speed.rows import ROWS
+from labelnoise.speed.targets import targets
 
 RESULTS = Path(__file__).parents[1] / "results"
 COLUMNS = sorted(path.parent for path in RESULTS.glob("*/table*/*/config.json"))
@@ -69,3 +72,12 @@ def test_records_were_made_by_the_papers_recipe(folder):
         own = cells[run.config["method"]["name"]]
         chosen = source.method(own.method, own.data, own.noise).settings
         assert {key: run.config["method"]["settings"][key] for key in chosen} == dict(chosen)
+
+
+def test_every_row_of_speed_that_has_a_target_is_measured():
+    reports = [json.loads(path.read_text()) for path in (RESULTS / "speed").glob("*.json")]
+    rows = [(name, row) for report in reports for name, row in report["rows"].items()]
+    measured = {name for name, row in rows if any(figure["targets"] for figure in row["figures"])}
+    keys = ("one", "many", "seconds", "rate", "host", "again")
+    wanted = {row for row in ROWS if any(targets(row, key) for key in keys)}
+    assert measured == wanted
