@@ -32,6 +32,12 @@ def test_a_model_that_has_learnt_nothing_is_named():
     assert note.startswith("the model cannot tell the classes apart")
 
 
+def test_a_model_that_agrees_with_the_few_labels_there_are_is_not_said_to_confuse_them():
+    few, agrees = noted(given=PROBS.argmax(1)[:6], probs=PROBS[:6], learnt=(False, False))
+    assert few.startswith("6 labelled rows are few")
+    assert agrees.startswith("the model agrees with every label")
+
+
 def test_probabilities_without_doubt_are_named():
     (note,) = noted(probs=np.round(PROBS))
     assert note.startswith("all probabilities are 0 or 1")

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from labelnoise.reviewing.summary import lines
 
 
@@ -11,6 +13,11 @@ def test_rate_interval_classes_and_rows_are_told(people, audit_of):
         ["7", "tall", "short"],
         ["9", "tall", "short"],
     ]
+
+
+def test_a_rate_that_may_be_anything_is_not_told(people, audit_of):
+    unknown = replace(audit_of(people.dataset, wrong=["7"]), noise_rate_interval=(0.0, 1.0))
+    assert next(lines(unknown)) == "What share of the 40 labels is wrong is not known."
 
 
 def test_at_most_ten_rows_are_told(people, audit_of):

@@ -14,7 +14,13 @@ NAMED = 5  # classes, at most
 
 def notes(evidence: Evidence, scores: Scores, rows: NDArray[np.int64], learnt: NDArray[np.bool_]) -> tuple[str, ...]:
     """On rows of each given class (K,), on classes that are not learnt, and on the probabilities themselves."""
-    return (*_on_rows(evidence, rows), *_on_learning(evidence.classes, rows, learnt), *_on_probs(evidence, scores))
+    labelled = evidence.given >= 0
+    agreeing = bool((scores.shortlist.classes[labelled, 0] == evidence.given[labelled]).all())
+    return (
+        *_on_rows(evidence, rows),
+        *(_on_agreeing() if agreeing else _on_learning(evidence.classes, rows, learnt)),
+        *_on_doubt(scores),
+    )
 
 
 def _on_rows(evidence: Evidence, rows: NDArray[np.int64]) -> Iterator[str]:
@@ -29,26 +35,27 @@ def _on_rows(evidence: Evidence, rows: NDArray[np.int64]) -> Iterator[str]:
 def _on_learning(classes: tuple[str, ...], rows: NDArray[np.int64], learnt: NDArray[np.bool_]) -> Iterator[str]:
     if not learnt.any():
         yield (
-            "the model cannot tell the classes apart, so that no label can be judged and the noise rate is not known; "
-            "if the probabilities are your own, see that their columns are in the order of the classes"
+            "the model cannot tell the classes apart, so that no label can be judged: what it says against them is "
+            "half believed; if the probabilities are your own, see that their columns are in the order of the classes"
         )
     elif len(unknown := np.flatnonzero(~learnt)):
         yield (
             f"the model has not learnt {_named(classes, unknown)}, so that {rows[unknown].sum():,} labels cannot be "
-            "judged; the interval of the noise rate takes all of them for right, and all for wrong"
+            "judged: what it says against them is half believed, and the interval of the noise rate takes all of them "
+            "for right, and all for wrong"
         )
 
 
-def _on_probs(evidence: Evidence, scores: Scores) -> Iterator[str]:
-    labelled = evidence.given >= 0
-    best, top = scores.shortlist.classes[labelled, 0], scores.shortlist.probs[:, 0]
-    if (top >= 1).all():
+def _on_agreeing() -> Iterator[str]:
+    yield (
+        "the model agrees with every label; if it has learnt from these rows, it finds no wrong one: "
+        "give probabilities of models that have not"
+    )
+
+
+def _on_doubt(scores: Scores) -> Iterator[str]:
+    if (scores.shortlist.probs[:, 0] >= 1).all():
         yield "all probabilities are 0 or 1 and tell nothing of the model's doubt: the intervals may be too narrow"
-    if (best == evidence.given[labelled]).all():
-        yield (
-            "the model agrees with every label; if it has learnt from these rows, it finds no wrong one: "
-            "give probabilities of models that have not"
-        )
 
 
 def _named(classes: Sequence[str], some: NDArray[np.int64]) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from labelnoise.auditing.result import Audit
+from labelnoise.auditing.result import LIKELY, Audit
 from labelnoise.data.dataset import Dataset
 from labelnoise.reviewing.clean_folder import leading_out
-from labelnoise.reviewing.corrections import LIKELY, condemned
+from labelnoise.reviewing.corrections import condemned
 from labelnoise.reviewing.outcome import Outcome
 from labelnoise.reviewing.source import Source
 
