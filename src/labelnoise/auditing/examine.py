@@ -70,7 +70,7 @@ def _audit(case: Case, suspicion: Suspicion, rest: Unjudged, learnt: NDArray[np.
         per_class=class_table(classes, count, flips),
         precision=suspicion.precision,
         planted=suspicion.planted,
-        notes=notes(evidence, case.scores, count, learnt),
+        notes=notes(evidence, case.scores, count, learnt, rate.rate),
     )
 
 

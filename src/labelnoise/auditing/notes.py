@@ -5,21 +5,27 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from labelnoise.auditing.counting import counting_error
 from labelnoise.auditing.evidence import Evidence
 from labelnoise.auditing.scores import Scores
 
 FEW_ROWS = 100  # fewer say little
 NAMED = 5  # classes, at most
+SURER = 0.02  # by more than this, and chance, no good model that was measured was surer than labels explain
 
 
-def notes(evidence: Evidence, scores: Scores, rows: NDArray[np.int64], learnt: NDArray[np.bool_]) -> tuple[str, ...]:
+def notes(
+    evidence: Evidence, scores: Scores, rows: NDArray[np.int64], learnt: NDArray[np.bool_], rate: float
+) -> tuple[str, ...]:
     """On rows of each given class (K,), on classes that are not learnt, and on the probabilities themselves."""
     labelled = evidence.given >= 0
-    agreeing = bool((scores.shortlist.classes[labelled, 0] == evidence.given[labelled]).all())
+    agreement = float(np.mean(scores.shortlist.classes[labelled, 0] == evidence.given[labelled]))
+    top = scores.shortlist.probs[labelled, 0]
     return (
         *_on_rows(evidence, rows),
-        *(_on_agreeing() if agreeing else _on_learning(evidence.classes, rows, learnt)),
-        *_on_doubt(scores),
+        *(_on_agreeing() if agreement == 1 else _on_learning(evidence.classes, rows, learnt)),
+        *_on_doubt(top),
+        *(_on_sureness(top, agreement, rate) if learnt.any() else ()),
     )
 
 
@@ -53,9 +59,19 @@ def _on_agreeing() -> Iterator[str]:
     )
 
 
-def _on_doubt(scores: Scores) -> Iterator[str]:
-    if (scores.shortlist.probs[:, 0] >= 1).all():
+def _on_doubt(top: NDArray[np.float32]) -> Iterator[str]:
+    if (top >= 1).all():
         yield "all probabilities are 0 or 1 and tell nothing of the model's doubt: the intervals may be too narrow"
+
+
+def _on_sureness(top: NDArray[np.float32], agreement: float, rate: float) -> Iterator[str]:
+    sure = float(top.mean(dtype=np.float64))
+    if sure - agreement - rate > SURER + counting_error(agreement, len(top)):
+        yield (
+            f"the model is {100 * sure:.0f} % sure on average but agrees with {100 * agreement:.0f} % of the labels, "
+            "fewer than wrong labels explain: it is overconfident, so that its own errors pass for wrong labels and "
+            "the interval of the noise rate may miss; calibrate it, or take a better one"
+        )
 
 
 def _named(classes: Sequence[str], some: NDArray[np.int64]) -> str:
