@@ -14,13 +14,9 @@ def lines(audit: Audit) -> Iterator[str]:
     """How noisy, which classes most, which rows first."""
     yield answer(audit)
     yield from audit.notes
-    expected = audit.issues.groupby("given", observed=True)["wrong_probability"].agg(["mean", "size"])
-    worst = expected.sort_values("mean", ascending=False, kind="stable").head(WORST)
-    yield ""
-    yield from _aligned(
-        ["class", "rows", "wrong"],
-        [[str(name), f"{size:,.0f}", f"{100 * mean:.1f} %"] for name, mean, size in worst.itertuples()],
-    )
+    if audit.rate_known:
+        yield ""
+        yield from _classes(audit)
     first = suspicious(audit).head(FIRST)
     yield ""
     rows = zip(
@@ -32,6 +28,15 @@ def lines(audit: Audit) -> Iterator[str]:
             [str(name), str(given), str(better), f"{100 * p:.0f} %", _first(str(why))]
             for name, given, better, p, why in rows
         ],
+    )
+
+
+def _classes(audit: Audit) -> Iterator[str]:
+    expected = audit.issues.groupby("given", observed=True)["wrong_probability"].agg(["mean", "size"])
+    worst = expected.sort_values("mean", ascending=False, kind="stable").head(WORST)
+    yield from _aligned(
+        ["class", "rows", "wrong"],
+        [[str(name), f"{size:,.0f}", f"{100 * mean:.1f} %"] for name, mean, size in worst.itertuples()],
     )
 
 
