@@ -17,9 +17,9 @@ from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
 from labelnoise import NoisyLabelClassifier, audit
+from labelnoise.auditing.result import LIKELY
 from labelnoise.noise import flip, parse
 
-LIKELY = 0.5  # that a label is wrong, from which an audit acts
 Labels = NDArray[np.int64]
 
 

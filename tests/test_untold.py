@@ -227,6 +227,13 @@ def test_a_network_of_other_inputs_or_outputs_is_refused(net, message):
         check_network(Spec((4,), 3, 0, Maker(net)))
 
 
+def test_a_network_that_normalises_batches_is_refused_where_they_are_of_one_row():
+    net = Maker(lambda outputs: nn.Sequential(nn.Linear(4, outputs), nn.BatchNorm1d(outputs)))
+    check_network(Spec((4,), 3, 0, net, 2))
+    with pytest.raises(InputError, match="cannot learn from a batch of one row; give more rows, or larger batches: "):
+        check_network(Spec((4,), 3, 0, net, 1))
+
+
 def test_a_network_that_fits_passes_and_nobody_s_random_numbers_change():
     before = torch.random.get_rng_state()
     check_network(Spec((4,), 3, 0, Maker(lambda outputs: nn.Linear(4, outputs).double())))

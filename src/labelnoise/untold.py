@@ -120,22 +120,28 @@ def check_call(net: Callable[..., nn.Module], settings: Mapping[str, Any]) -> No
 def check_network(spec: DataSpec) -> None:
     """An error where a network cannot take inputs of this shape, or gives other numbers than one for each class."""
     with seeded_init(0, "check"):  # so that nobody else's random numbers change
-        network = spec.net(spec.classes).to("cpu", torch.float32).eval()
-        try:
-            with torch.no_grad():
-                shape = tuple(network(torch.zeros(2, *spec.shape)).shape)
-        except (TypeError, ValueError, RuntimeError, IndexError) as problem:
-            if isinstance(problem, InputError):
-                raise
-            raise InputError(
-                f"the network that net makes cannot take inputs of shape (rows, {', '.join(map(str, spec.shape))}): "
-                f"{problem}"
-            ) from problem
+        network = spec.net(spec.classes).to("cpu", torch.float32)
+        told = f"take inputs of shape (rows, {', '.join(map(str, spec.shape))})"
+        shape = _answer(network.eval(), torch.zeros(2, *spec.shape), told)
+        if spec.batch == 1:  # in which normalisation over a batch finds no spread
+            told = "learn from a batch of one row; give more rows, or larger batches"
+            _answer(network.train(), torch.zeros(1, *spec.shape), told)
     if shape != (2, spec.classes):
         raise InputError(
             f"the network that net makes gives a tensor of shape {shape} for 2 rows and {spec.classes} classes; end it "
             "with as many outputs as net is told"
         )
+
+
+def _answer(network: nn.Module, x: Tensor, told: str) -> tuple[int, ...]:
+    """The shape of what a network makes of inputs; `told` is what it cannot do where it fails."""
+    try:
+        with torch.no_grad():
+            return tuple(network(x).shape)
+    except (TypeError, ValueError, RuntimeError, IndexError) as problem:
+        if isinstance(problem, InputError):
+            raise
+        raise InputError(f"the network that net makes cannot {told}: {problem}") from problem
 
 
 def estimated(

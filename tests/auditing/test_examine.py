@@ -188,6 +188,46 @@ def test_the_interval_holds_labels_that_cannot_be_judged_as_right_and_as_wrong(u
     assert below.loc["class 5", "class 5"] == 0
 
 
+def test_labels_of_a_class_that_is_not_learnt_stand_between_wrong_and_right_ones_by_self_confidence(unlearnt):
+    world, audit = unlearnt
+    own, rest = audit.issues[world.given == 5], audit.issues[(world.given != 5) & ~world.wrong]
+    assert own.wrong_probability.to_numpy() == pytest.approx((1 - own.self_confidence.to_numpy()) / 2)
+    assert own.wrong_probability.median() > rest.wrong_probability.quantile(0.9)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_a_model_that_says_one_class_only_ranks_rows_as_its_self_confidence_does(noise):
+    rng = np.random.default_rng(0)
+    true = rng.random(2000) < 0.1
+    given = (true ^ (rng.random(2000) < noise)).astype(int)
+    second = 0.5 / (1 + np.exp(2 - 4 * true - rng.normal(size=2000)))
+    audit = examine(Evidence(given, np.column_stack([1 - second, second]).astype(np.float32), ("a", "b")))
+    order = audit.issues.wrong_probability.rank().to_numpy()
+    assert order.tolist() == (-audit.issues.self_confidence).rank().tolist()
+    assert (audit.issues.suggested == audit.issues.given).all()
+    assert audit.per_class.wrong.sum() == pytest.approx(audit.noise_rate * 2000)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 5])
+def test_a_few_rows_of_a_class_that_is_never_predicted_are_not_condemned(rows):
+    given = np.repeat([0, 1, 2], [100, 100, rows])
+    probs = np.eye(3)[np.where(given == 2, 0, given)] * 0.9 + 0.1 / 3
+    audit = examine(Evidence(given, probs.astype(np.float32), NAMES))
+    assert (audit.issues.wrong_probability <= 0.5).all()
+    assert any(f"has not learnt c, so that {rows} labels" in note for note in audit.notes)
+
+
+def test_a_hundred_classes_of_three_rows_are_judged():
+    rng = np.random.default_rng(0)
+    true = np.repeat(np.arange(100), 3)
+    given = np.where(rng.random(300) < 0.2, rng.integers(100, size=300), true)
+    probs = np.eye(100)[true] * rng.uniform(0.5, 0.99, 300)[:, None]
+    probs += (1 - probs.sum(1, keepdims=True)) / 100
+    audit = examine(Evidence(given, probs.astype(np.float32), tuple(map(str, range(100)))))
+    assert audit.noise_rate_interval[0] <= (given != true).mean() <= audit.noise_rate_interval[1]
+    assert average_precision_score(given != true, audit.issues.wrong_probability) > 0.95
+
+
 @pytest.mark.parametrize("kind", ["uniform", "random", "columns in another order", "one class always"])
 def test_a_model_that_cannot_tell_classes_apart_condemns_no_label(kind):
     rng = np.random.default_rng(0)
@@ -202,8 +242,7 @@ def test_a_model_that_cannot_tell_classes_apart_condemns_no_label(kind):
     audit = examine(Evidence(given, probs, NAMES))
     assert (audit.issues.wrong_probability < 0.5).all()
     assert (audit.issues.suggested == audit.issues.given).all()
-    assert audit.noise_rate_interval[0] == 0
-    assert audit.noise_rate_interval[1] >= (probs.argmax(1) != given).mean()
+    assert audit.noise_rate_interval == (0, 1)
     assert audit.issues.wrong_probability.mean() == pytest.approx(audit.noise_rate)
     assert any("cannot tell the classes apart" in note for note in audit.notes)
 

@@ -28,4 +28,3 @@ def test_features_of_planted_labels_agree_with_a_loop(small):
             np.log(max(neighbours[row, label], 0.02)),
         ]
         assert judged.features[place].tolist() == pytest.approx(expected, abs=2e-3)
-        assert judged.wrong[place] == pytest.approx(1 - right, abs=1e-4)

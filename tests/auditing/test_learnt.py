@@ -39,7 +39,10 @@ def test_many_wrong_labels_in_many_classes_are_no_sign_of_a_class_that_is_not_le
     assert learnt_classes(true, given, 1000).mean() > 0.99
 
 
-def test_classes_of_few_rows_count_as_learnt_where_others_are():
-    given = np.array([0] * 50 + [1] * 50 + [2] * 3)
-    best = np.array([0] * 50 + [1] * 50 + [0] * 3)
-    assert learnt_classes(best, given, 4).all()
+@pytest.mark.parametrize("rows", [1, 3, 5])
+@pytest.mark.parametrize("hits", [0, 1])
+def test_a_class_of_few_rows_is_learnt_by_a_single_hit_and_one_of_none_is_not_missed(rows, hits):
+    given = np.repeat([0, 1, 2], [50, 50, rows])
+    best = np.where(given == 2, 0, given)
+    best[100 : 100 + hits] = 2
+    assert learnt_classes(best, given, 4).tolist() == [True, True, bool(hits), True]

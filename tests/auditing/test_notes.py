@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from labelnoise.auditing.evidence import Evidence
 from labelnoise.auditing.notes import notes
@@ -8,9 +9,9 @@ GIVEN = np.tile([0, 1, 1], 50)
 PROBS = np.tile(np.float32([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), (50, 1))
 
 
-def noted(given=GIVEN, probs=PROBS, classes=("cat", "dog"), learnt=(True, True)):
+def noted(given=GIVEN, probs=PROBS, classes=("cat", "dog"), learnt=(True, True), rate=0.3):
     rows = np.bincount(given[given >= 0], minlength=len(classes))
-    return notes(Evidence(given, probs, classes), score((probs,), given), rows, np.array(learnt))
+    return notes(Evidence(given, probs, classes), score((probs,), given), rows, np.array(learnt), rate)
 
 
 def test_nothing_is_said_of_good_evidence():
@@ -32,6 +33,12 @@ def test_a_model_that_has_learnt_nothing_is_named():
     assert note.startswith("the model cannot tell the classes apart")
 
 
+def test_a_model_that_agrees_with_the_few_labels_there_are_is_not_said_to_confuse_them():
+    few, agrees = noted(given=PROBS.argmax(1)[:6], probs=PROBS[:6], learnt=(False, False))
+    assert few.startswith("6 labelled rows are few")
+    assert agrees.startswith("the model agrees with every label")
+
+
 def test_probabilities_without_doubt_are_named():
     (note,) = noted(probs=np.round(PROBS))
     assert note.startswith("all probabilities are 0 or 1")
@@ -40,3 +47,13 @@ def test_probabilities_without_doubt_are_named():
 def test_a_model_that_agrees_with_every_label_is_named():
     (note,) = noted(given=PROBS.argmax(1))
     assert note.startswith("the model agrees with every label")
+
+
+@pytest.mark.parametrize("rows", [150, 15_000])
+@pytest.mark.parametrize("sure", [0.75, 0.95, 0.99])
+def test_a_model_that_is_surer_than_wrong_labels_explain_is_named(rows, sure):
+    given, best = np.tile([0, 0, 1, 1], rows)[:rows], np.tile([0, 1], rows)[:rows]  # half of the labels agree
+    probs = np.where(np.arange(2) == best[:, None], sure, 1 - sure).astype(np.float32)
+    surer = [note for note in noted(given, probs, rate=0.35) if "it is overconfident" in note]
+    assert len(surer) == (sure == 0.99 or (sure == 0.95 and rows == 15_000))
+    assert not any("it is overconfident" in note for note in noted(given, probs, learnt=(False, False), rate=0.25))

@@ -111,6 +111,14 @@ def test_two_classes_are_the_least(classes):
         Recorder(classes)
 
 
+def test_names_may_be_numbers():
+    recorder = Recorder(classes=[10, 20, 30, 40])
+    recorder.update(range(20), np.tile([[3.0, 0, 0, 0], [0, 3.0, 0, 0]], (10, 1)), [0, 1] * 9 + [2, 2])
+    found = recorder.audit()
+    assert set(found.issues.given) == {"10", "20", "30"}
+    assert any("no row is given 40" in note for note in found.notes)
+
+
 def test_the_audit_says_that_the_rows_were_learnt_from(monkeypatch):
     asked = {}
     monkeypatch.setattr(run, "judged", lambda evidence, ids, **rest: asked.update(ids=ids, **rest))

@@ -43,7 +43,7 @@ def test_auto_tries_the_short_list_and_says_why():
     assert found.scores[found.fit.method.name] == pytest.approx(right)
 
 
-def test_a_method_that_fails_is_passed_over(monkeypatch):
+def test_a_method_that_fails_is_left_out_and_named(monkeypatch):
     real = choice.crossfit
 
     def broken(method, plan, **wishes):
@@ -52,6 +52,8 @@ def test_a_method_that_fails_is_passed_over(monkeypatch):
         return real(method, plan, **wishes)
 
     monkeypatch.setattr(choice, "crossfit", broken)
-    assert list(choose("auto", PLAN).scores) == ["forward", "logistic_normal"]
+    found = choose("auto", PLAN)
+    assert list(found.scores) == ["forward", "logistic_normal"]
+    assert found.reason.endswith("; gce was left out: gce failed; ce was left out: ce failed")
     with pytest.raises(InputError, match="gce failed"):
         choose("gce", PLAN)

@@ -152,12 +152,26 @@ def test_a_search_may_draw_numbers_of_numpy():
     assert GridSearchCV(small(), places, cv=2, error_score="raise").fit(X, Y).best_params_["epochs"] in (2, 3)
 
 
-def test_a_class_that_is_never_predicted_is_warned_of():
+@pytest.mark.parametrize(("method", "advice"), [("gce", 'try method="ce"'), ("ce", "give more rows of them")])
+def test_a_class_that_is_never_predicted_is_warned_of(method, advice):
     generator = np.random.default_rng(0)
     rare = np.where(np.arange(200) < 8, "rare", "usual")
-    with pytest.warns(UserWarning, match=r"predicted to be rare, .* try method=\"ce\"") as seen:
-        small().fit(generator.normal(size=(200, 4)), rare)
+    with pytest.warns(UserWarning, match=f"predicted to be rare, .* {advice}$") as seen:
+        small(method=method).fit(generator.normal(size=(200, 4)), rare)
     assert [each.filename for each in seen] == [__file__]
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_labels_that_are_said_not_to_be_judged_are_not_of_low_quality(rows):
+    labels = np.append(TRUE, [3] * rows)
+    with pytest.warns(UserWarning, match="predicted to be 3, so such labels cannot be judged"):
+        found = small().fit(np.vstack([X, X[:rows]]), labels)
+    assert (found.label_quality_[labels == 3] >= 0.5).all()
+
+
+def test_what_auto_cannot_train_is_named():
+    found = NoisyLabelClassifier("auto", net=own_net, epochs=2, random_state=0).fit(X, Y)
+    assert "; logistic_normal was left out: the method has a head of its own" in found.choice_
 
 
 def test_nothing_is_warned_of_where_all_classes_are_predicted(recwarn):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from labelnoise.reviewing.summary import lines
 
 
@@ -11,6 +13,13 @@ def test_rate_interval_classes_and_rows_are_told(people, audit_of):
         ["7", "tall", "short"],
         ["9", "tall", "short"],
     ]
+
+
+def test_rates_that_may_be_anything_are_not_told(people, audit_of):
+    unknown = replace(audit_of(people.dataset, wrong=["7"]), noise_rate_interval=(0.0, 1.0))
+    first, *rest = lines(unknown)
+    assert first == "What share of the 40 labels is wrong is not known."
+    assert not any(line.startswith("class ") for line in rest)
 
 
 def test_at_most_ten_rows_are_told(people, audit_of):

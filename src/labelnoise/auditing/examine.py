@@ -9,18 +9,17 @@ from numpy.typing import NDArray
 
 from labelnoise.auditing.checked import check_evidence, checked_ids
 from labelnoise.auditing.evidence import Evidence
-from labelnoise.auditing.features import Judged
 from labelnoise.auditing.learnt import learnt_classes
 from labelnoise.auditing.notes import notes
 from labelnoise.auditing.per_class import class_table
-from labelnoise.auditing.rate import estimate_rate, unjudged_rate, unknown_rate, with_unjudged
+from labelnoise.auditing.rate import estimate_rate, unknown_rate, with_unjudged
 from labelnoise.auditing.reasons import reasons
-from labelnoise.auditing.result import Audit
+from labelnoise.auditing.result import LIKELY, Audit
 from labelnoise.auditing.scores import score
 from labelnoise.auditing.suspicion import Case, Suspicion, others, suspect
+from labelnoise.auditing.unjudged import Unjudged, half_believed
 from labelnoise.rng import Rng
 
-LIKELIER = 0.5  # probability of being wrong above which another label is suggested
 MOST_ROWS = 12_000  # channel, rate and weights are learnt from no more
 
 
@@ -33,16 +32,16 @@ def examine(evidence: Evidence, *, ids: Sequence[object] | NDArray[Any] | None =
     labelled = np.flatnonzero(evidence.given >= 0)
     best, given = scores.shortlist.classes[labelled, 0], evidence.given[labelled]
     learnt = learnt_classes(best, given, len(evidence.classes))
-    rows = labelled[learnt[given]]
+    rows, rest = labelled[learnt[given]], half_believed(scores, evidence.given, labelled[~learnt[given]])
     some = _some(rows, seed)
     if len(rows):
         labels = evidence.given[some]
         shortlist = scores.shortlist.at(some).holding(labels, scores.own[some])
         rate = estimate_rate(sources, some, shortlist, labels, among=len(rows), seed=seed)
     else:
-        rate = unknown_rate(float(np.mean(best == given)), len(given), len(evidence.classes))
+        rate = unknown_rate(float(rest.probability.mean()), len(evidence.classes))
     case = Case(evidence, scores, rate, rows, some)
-    return _audit(case, suspect(case, seed), learnt, index)
+    return _audit(case, suspect(case, seed), rest, learnt, index)
 
 
 def _some(rows: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
@@ -51,17 +50,19 @@ def _some(rows: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     return np.sort(rows[Rng(seed, "audit-rows").permutation(len(rows))[:MOST_ROWS].numpy()])
 
 
-def _audit(case: Case, suspicion: Suspicion, learnt: NDArray[np.bool_], index: pd.Index) -> Audit:
+def _audit(case: Case, suspicion: Suspicion, rest: Unjudged, learnt: NDArray[np.bool_], index: pd.Index) -> Audit:
     evidence, classes = case.evidence, case.evidence.classes
     count = np.bincount(evidence.given[evidence.given >= 0], minlength=len(classes))
     posterior = others(case.judged)
     share = posterior / np.maximum(posterior.sum(1, keepdims=True), np.float32(1e-30))
-    flips = _pairs(case.judged, share * suspicion.probability[:, None], len(classes))
-    if not learnt.all():
-        flips += _unjudged_pairs(np.where(learnt, 0, unjudged_rate(case.rate.rate) * count), count)
-    rate = with_unjudged(case.rate, count, learnt) if learnt.any() else case.rate
+    meant, labels = case.judged.shortlist.classes, case.judged.labels
+    flips = _pairs(meant, labels, share * suspicion.probability[:, None], len(classes))
+    flips += _pairs(rest.classes, evidence.given[rest.rows], rest.share * rest.probability[:, None], len(classes))
+    rate = with_unjudged(case.rate, count, learnt, rest.probability.sum()) if learnt.any() else case.rate
+    probability = np.full(len(evidence.given), np.nan)
+    probability[case.rows], probability[rest.rows] = suspicion.probability, rest.probability
     return Audit(
-        issues=_issues(case, suspicion.probability, share, learnt, index),
+        issues=_issues(case, probability, share, learnt, index),
         noise_rate=rate.rate,
         noise_rate_interval=rate.interval,
         transition=_matrix(rate.channel.T, classes),
@@ -69,25 +70,23 @@ def _audit(case: Case, suspicion: Suspicion, learnt: NDArray[np.bool_], index: p
         per_class=class_table(classes, count, flips),
         precision=suspicion.precision,
         planted=suspicion.planted,
-        notes=notes(evidence, case.scores, count, learnt),
+        notes=notes(evidence, case.scores, count, learnt, rate.rate),
     )
 
 
 def _issues(
     case: Case,
-    suspicion: NDArray[np.float64],
+    probability: NDArray[np.float64],
     share: NDArray[np.float32],
     learnt: NDArray[np.bool_],
     index: pd.Index,
 ) -> pd.DataFrame:
-    """A line per row; `share` says how likely each class on the shortlist is if the label is wrong."""
+    """A line per row; `share` says how likely each class on the shortlist of a judged one is if its label is wrong."""
     given, rows = case.evidence.given, case.rows
-    probability = np.where(given < 0, np.nan, unjudged_rate(case.rate.rate))
-    probability[rows] = suspicion
     top = case.scores.shortlist.classes[:, :2].astype(np.int64)
     meant = np.where(top[:, 0] == given, top[:, 1], top[:, 0])
     meant[rows] = case.judged.shortlist.classes[np.arange(len(rows)), share.argmax(1)]
-    changed = (given < 0) | (probability > LIKELIER)
+    changed = (given < 0) | (probability > LIKELY)
     names = np.array([*case.evidence.classes, None], dtype=object)  # the last for rows without a label
     columns = {
         "given": names[given],
@@ -101,17 +100,11 @@ def _issues(
     return pd.DataFrame(columns, index=index)
 
 
-def _unjudged_pairs(wrong: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Wrong rows by given class, (K,), as (K true, K given): of other classes as often as these are given."""
-    weight = np.tile(rows[:, None] + 1e-9, len(rows))
-    np.fill_diagonal(weight, 0)
-    pairs: NDArray[np.float64] = weight / weight.sum(0) * wrong
-    return pairs
-
-
-def _pairs(judged: Judged, weights: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
-    """Expected wrong rows, (K true, K given)."""
-    pairs = judged.shortlist.classes.astype(np.int64) * classes + judged.labels[:, None]
+def _pairs(
+    meant: NDArray[np.int32], labels: NDArray[np.int64], weights: NDArray[np.float64], classes: int
+) -> NDArray[np.float64]:
+    """Expected wrong rows, (K true, K given), from the weights of classes that are meant, (r, m), by rows."""
+    pairs = meant.astype(np.int64) * classes + labels[:, None]
     counts = np.bincount(pairs.ravel(), weights.ravel(), classes**2).astype(np.float64)
     return counts.reshape(classes, classes)
 

@@ -22,7 +22,6 @@ class Judged:
     labels: NDArray[np.int64]  # (r,)
     shortlist: Shortlist  # of r rows; it holds the labels
     seen: NDArray[np.float32]  # (r, m) probabilities of the shortlist's classes
-    wrong: NDArray[np.float64]  # (r,) by the posterior
     features: NDArray[np.float64]  # (r, d)
 
 
@@ -34,18 +33,16 @@ def judge(
     shortlist = scores.shortlist.at(rows).holding(labels, own)
     prior = before(shortlist, channel)
     seen = after(prior, channel.likelihood(shortlist, labels))
-    doubtful = wrong(shortlist, seen, labels)
-    clean = wrong(shortlist, prior, labels)  # 1 - η[label]
     columns = [
-        _logit(doubtful),
+        _logit(wrong(shortlist, seen, labels)),  # 1 - r[label]
         np.log(floored(own)),
         np.log(floored(shortlist.best_but(labels))),
         scores.entropy[rows],
-        _logit(clean),
+        _logit(wrong(shortlist, prior, labels)),  # 1 - η[label]
     ]
     if evidence.neighbours is not None:
         columns.append(np.log(np.maximum(evidence.neighbours[rows, labels], FEW)))
-    return Judged(labels, shortlist, seen, doubtful, np.column_stack(columns).astype(np.float64))
+    return Judged(labels, shortlist, seen, np.column_stack(columns).astype(np.float64))
 
 
 def _logit(probability: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,20 +7,22 @@ where rows that are given it are taken for it clearly more often than rows that 
 import numpy as np
 from numpy.typing import NDArray
 
-FEWEST = 5  # rows that tell whether a class is learnt; with fewer it counts as learnt where the model is of any use
 RARELY = 0.1  # share of its own rows taken for a class, below which it is not learnt
 CLEARLY = 3.0  # standard errors by which a model of any use agrees more with the labels than chance does
 
 
 def learnt_classes(best: NDArray[np.integer], given: NDArray[np.int64], classes: int) -> NDArray[np.bool_]:
-    """(K,) from the likeliest class and the given label of each row; none is learnt where none but the largest is."""
+    """(K,) from the likeliest class and the given label of each row; none is learnt where none but the largest is.
+
+    Of a class that is given to no row there is nothing to judge, so that it counts as learnt where others are.
+    """
     rows, said = (np.bincount(each, minlength=classes) for each in (given, best))
     hits = np.bincount(given[best == given], minlength=classes)
     own = hits / np.maximum(rows, 1)
     elsewhere = (said - hits) / np.maximum(len(given) - rows, 1)
     error = np.sqrt(elsewhere * (1 - elsewhere) / np.maximum(rows, 1))
-    found: NDArray[np.bool_] = (rows < FEWEST) | ((own >= RARELY) & (own > elsewhere + error))
-    known = found & (rows > 0)
+    known = (own >= RARELY) & (own > elsewhere + error)
+    found: NDArray[np.bool_] = known | (rows == 0)
     known[rows.argmax()] = False
     return found if known.any() and _beats_chance(rows, said, hits) else np.zeros(classes, np.bool_)
 

@@ -29,7 +29,6 @@ from labelnoise.auditing.transition import transition_interval
 
 REPEATS = 10
 ROUNDS = 8  # of refitting; it starts where the first fit ended
-MOST_UNJUDGED = 0.45  # a label that cannot be judged is never likelier wrong than right
 UNTOLD = 0.125  # of the model's own error; on every set that was measured the estimate was off by less
 
 
@@ -87,13 +86,11 @@ def estimate_rate(
     return Rate(rate, (max(0.0, rate - half), min(1.0, rate + half)), channel, T_low, T_high)
 
 
-def unjudged_rate(rate: float) -> float:
-    """What share of labels that cannot be judged is taken to be wrong, where `rate` of the others is."""
-    return min(rate, MOST_UNJUDGED)
+def with_unjudged(found: Rate, rows: NDArray[np.int64], learnt: NDArray[np.bool_], wrong: float) -> Rate:
+    """The rate of all labels, from that of classes that are learnt and the expected wrong labels of the others.
 
-
-def with_unjudged(found: Rate, rows: NDArray[np.int64], learnt: NDArray[np.bool_]) -> Rate:
-    """The rate of all labels, from that of classes that are learnt; `rows` are those of each given class, (K,)."""
+    `rows` are those of each given class, (K,).
+    """
     if learnt.all():
         return found
     share = float(rows[~learnt].sum() / rows.sum())
@@ -102,19 +99,15 @@ def with_unjudged(found: Rate, rows: NDArray[np.int64], learnt: NDArray[np.bool_
     T_low, T_high = found.T_low.copy(), np.maximum(found.T_high, hidden)
     T_low[np.diag_indices(len(rows))] *= 1 - np.minimum(hidden.sum(1), 1)
     T_low[~learnt], T_high[~learnt] = 0, 1
-    rate = (1 - share) * found.rate + share * unjudged_rate(found.rate)
+    rate = (1 - share) * found.rate + wrong / float(rows.sum())
     return Rate(rate, ((1 - share) * low, (1 - share) * high + share), found.channel, T_low, T_high)
 
 
-def unknown_rate(agreement: float, rows: int, classes: int) -> Rate:
-    """Where the model cannot tell classes apart: between none and as many as it disagrees with, the middle taken."""
-    most = min(1.0, 1 - agreement + counting_error(agreement, rows))
-    rate = min(most / 2, MOST_UNJUDGED)
+def unknown_rate(rate: float, classes: int) -> Rate:
+    """Where the model cannot tell classes apart: a guess, for which any share and any matrix are possible."""
     T = np.full((classes, classes), rate / (classes - 1))
     np.fill_diagonal(T, 1 - rate)
-    high = np.full_like(T, most)
-    np.fill_diagonal(high, 1)
-    return Rate(rate, (0.0, most), Channel(T, np.ones(classes), np.zeros(classes)), np.eye(classes) * (1 - most), high)
+    return Rate(rate, (0.0, 1.0), Channel(T, np.ones(classes), np.zeros(classes)), np.zeros_like(T), np.ones_like(T))
 
 
 def _readings(shortlist: Shortlist, labels: NDArray[np.int64], channel: Channel) -> NDArray[np.float64]:

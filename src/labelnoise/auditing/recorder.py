@@ -28,7 +28,7 @@ IN_SAMPLE = (
 class Recorder:
     """Sums for each row over all epochs: its memory grows with rows and classes, not with epochs."""
 
-    def __init__(self, classes: int | Sequence[str]) -> None:
+    def __init__(self, classes: int | Sequence[object]) -> None:
         self.classes = numbered(int(classes)) if isinstance(classes, int | np.integer) else _names(classes)
         if len(set(self.classes)) < max(2, len(self.classes)):
             raise InputError(f"classes must be two or more different names, or how many there are, not {classes!r}")
@@ -119,7 +119,7 @@ class Recorder:
 def _names(classes: Any) -> tuple[str, ...]:
     if not isinstance(classes, Iterable):
         raise InputError(f"classes must be two or more different names, or how many there are, not {classes!r}")
-    return tuple(classes)
+    return tuple(map(str, classes))
 
 
 def _listed(values: Any) -> list[Any]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+LIKELY = 0.5  # probability of being wrong above which a label counts as wrong
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -22,12 +24,20 @@ class Audit:
     planted: Mapping[str, float]  # how planted flips fared: flips, found, named, mean_probability
     notes: tuple[str, ...] = ()
 
+    @property
+    def rate_known(self) -> bool:
+        """The interval of the noise rate leaves something out."""
+        low, high = self.noise_rate_interval
+        return low > 0 or high < 1
+
     def __str__(self) -> str:
         low, high = self.noise_rate_interval
         labelled = int(self.issues["wrong_probability"].notna().sum())
         lines = [
             f"{self.noise_rate:.1%} of {labelled:,} labels are wrong ({low:.1%} to {high:.1%}), "
-            f"about {self.noise_rate * labelled:,.0f} rows",
+            f"about {self.noise_rate * labelled:,.0f} rows"
+            if self.rate_known
+            else f"what share of {labelled:,} labels is wrong is not known",
             *(f"first {k:,}: {line.expected:.0%} wrong" for k, line in self.precision.head(4).iterrows()),
             *self.notes,
         ]

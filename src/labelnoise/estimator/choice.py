@@ -8,7 +8,8 @@ from labelnoise.errors import InputError
 from labelnoise.methods.notation import from_text
 
 AUTO = "auto"
-SHORT_LIST = ("gce", "forward", "logistic_normal", "ce")
+PLAIN = "ce"  # cross-entropy, which gives small classes up least
+SHORT_LIST = ("gce", "forward", "logistic_normal", PLAIN)
 
 
 class Choice(NamedTuple):
@@ -22,20 +23,22 @@ class Choice(NamedTuple):
 def choose(method: str, plan: Plan) -> Choice:
     """Train a method; `auto` trains a short list and takes what predicts most given labels of rows left aside.
 
-    Of equals the earlier one in the list is taken. A method whose training fails is passed over, if not all do.
+    Of equals the earlier one in the list is taken. A method whose training fails is left out, which the reason says, if
+    not all do.
     """
     fits: dict[str, CrossFit] = {}
-    problems: list[InputError] = []
+    problems: dict[str, InputError] = {}
     for name in SHORT_LIST if method == AUTO else (method,):
         try:
             fits[name] = crossfit(from_text(name), plan, margins=False)
         except InputError as problem:
-            problems.append(problem)
+            problems[name] = problem
     if not fits:
-        raise problems[0]
+        raise next(iter(problems.values()))
     scores = {name: agreement(fit) for name, fit in fits.items()}
     best = max(scores, key=lambda name: scores[name])
-    return Choice(fits[best], scores, _reason(method, best, scores))
+    left_out = (f"; {name} was left out: {problem}" for name, problem in problems.items())
+    return Choice(fits[best], scores, _reason(method, best, scores) + "".join(left_out))
 
 
 def agreement(fit: CrossFit) -> float:
@@ -46,8 +49,8 @@ def agreement(fit: CrossFit) -> float:
 def _reason(asked: str, best: str, scores: Mapping[str, float]) -> str:
     if asked != AUTO:
         return f"{best} was asked for"
-    others = ", ".join(f"{name} of {score:.1%}" for name, score in scores.items() if name != best)
+    others = "".join(f", {name} of {score:.1%}" for name, score in scores.items() if name != best)
     return (
         f"{best} was chosen: it predicts the given label of {scores[best]:.1%} of the rows that its networks had not "
-        f"learnt from, {others}"
+        f"learnt from{others}"
     )

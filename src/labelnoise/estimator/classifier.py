@@ -22,7 +22,7 @@ from labelnoise.data.factor import Origin
 from labelnoise.data.rows import numbered
 from labelnoise.errors import InputError
 from labelnoise.estimator import saved
-from labelnoise.estimator.choice import choose
+from labelnoise.estimator.choice import PLAIN, choose
 from labelnoise.estimator.parameters import number, plain, text, whole
 from labelnoise.estimator.quality import quality
 from labelnoise.registry import nearest
@@ -137,9 +137,10 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
     def _warn_of_unpredicted(self, fit: CrossFit) -> None:
         predicted = set(fit.probs.argmax(1).tolist())
         if unpredicted := [str(name) for code, name in enumerate(self.classes_) if code not in predicted]:
+            advice = "give more rows of them" if fit.method.name == PLAIN else f'try method="{PLAIN}"'
             warn(
                 f"no row that the networks left aside is predicted to be {', '.join(unpredicted)}, so such labels "
-                'cannot be judged, and hardly any new row will be given them; try method="ce"',
+                f"cannot be judged, and hardly any new row will be given them; {advice}",
                 UserWarning,
                 stacklevel=3,
             )

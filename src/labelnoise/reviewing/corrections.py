@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelnoise.auditing.result import Audit
+from labelnoise.auditing.result import LIKELY, Audit
 from labelnoise.data.dataset import Dataset
 from labelnoise.errors import InputError
 from labelnoise.registry import nearest
@@ -15,7 +15,6 @@ from labelnoise.reviewing.spreadsheet import read_table
 
 NEEDED = ("id", "given", "audit")
 ACCEPT, REJECT, OTHER = "accept", "reject", "other"  # the suggestion; the given label is right; another class
-LIKELY = 0.5  # probability of being wrong from which an audit alone corrects a label
 
 
 class Decisions(NamedTuple):

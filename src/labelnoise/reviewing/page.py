@@ -61,6 +61,8 @@ def answer(audit: Audit) -> str:
     """A sentence on how many labels are wrong, and how sure that is."""
     low, high = (f"{100 * each:.1f}" for each in audit.noise_rate_interval)
     rows = len(labelled(audit))
+    if not audit.rate_known:
+        return f"What share of the {rows:,} labels is wrong is not known."
     return (
         f"About {100 * audit.noise_rate:.1f} % of the labels are wrong (between {low} and {high} %), "
         f"that is about {audit.noise_rate * rows:,.0f} of {rows:,} rows."

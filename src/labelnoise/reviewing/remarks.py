@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from labelnoise.auditing.result import Audit
+from labelnoise.auditing.result import LIKELY, Audit
 from labelnoise.data.dataset import Dataset
 from labelnoise.reviewing.clean_folder import leading_out
-from labelnoise.reviewing.corrections import LIKELY, condemned
+from labelnoise.reviewing.corrections import condemned
 from labelnoise.reviewing.outcome import Outcome
 from labelnoise.reviewing.source import Source
 
@@ -18,8 +18,8 @@ def on_classes(audit: Audit, source: Source) -> Iterator[str]:
     """On classes that the audit takes to be wrong altogether."""
     if names := condemned(audit, source.dataset):
         yield (
-            f"Every label of class {_told(names)} seems wrong, which a rare class that was not learnt looks like too: "
-            "the cleaned data keep these rows as they are until somebody has looked at them."
+            f"Every label of class {_told(names)} seems wrong, which a rare class that was learnt badly looks like "
+            "too: the cleaned data keep these rows as they are until somebody has looked at them."
         )
 
 

@@ -15,13 +15,9 @@ def lines(audit: Audit) -> Iterator[str]:
     """How noisy, which classes most, which rows first."""
     yield answer(audit)
     yield from audit.notes
-    expected = audit.issues.groupby("given", observed=True)["wrong_probability"].agg(["mean", "size"])
-    worst = expected.sort_values("mean", ascending=False, kind="stable").head(WORST)
-    yield ""
-    yield from _aligned(
-        ["class", "rows", "wrong"],
-        [[str(name), f"{size:,.0f}", f"{100 * mean:.1f} %"] for name, mean, size in worst.itertuples()],
-    )
+    if audit.rate_known:
+        yield ""
+        yield from _classes(audit)
     first = suspicious(audit).head(FIRST)
     yield ""
     why = [each[0] for each in parts(list(map(str, first["reason"])), list(map(str, audit.transition.index)))]
@@ -32,6 +28,15 @@ def lines(audit: Audit) -> Iterator[str]:
             [str(name), str(given), str(better), f"{100 * p:.0f} %", reason]  # the page has all of it
             for name, given, better, p, reason in rows
         ],
+    )
+
+
+def _classes(audit: Audit) -> Iterator[str]:
+    expected = audit.issues.groupby("given", observed=True)["wrong_probability"].agg(["mean", "size"])
+    worst = expected.sort_values("mean", ascending=False, kind="stable").head(WORST)
+    yield from _aligned(
+        ["class", "rows", "wrong"],
+        [[str(name), f"{size:,.0f}", f"{100 * mean:.1f} %"] for name, mean, size in worst.itertuples()],
     )
 
 
