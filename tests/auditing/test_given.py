@@ -143,3 +143,8 @@ def test_minus_one_in_a_text_file_is_a_class_like_any_other(tmp_path):
 def test_an_empty_cell_is_no_label(tmp_path):
     (tmp_path / "t.csv").write_text("a,label\n3,-1\n1,\n2,1\n5,1\n")
     assert given_of(tmp_path / "t.csv", None, Data()).labels.tolist() == [0, -1, 1, 1]
+
+
+def test_a_class_without_a_name_is_refused():
+    with pytest.raises(InputError, match="two or more different names"):
+        given_beside(["a", "b"], ["a", "b", ""])

@@ -156,6 +156,12 @@ def test_names_in_an_npz_file_are_found_among_its_classes(tmp_path):
         read(tmp_path / "a.npz")
 
 
+def test_beside_class_names_minus_one_is_no_label(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.eye(3), y=[1, -1, 0], classes=["no", "yes"])
+    data = read(tmp_path / "a.npz")
+    assert (data.y_given.tolist(), data.ids) == ([1, 0], ("0", "2"))
+
+
 def test_an_npz_file_may_keep_rows_for_the_test(tmp_path):
     np.savez(tmp_path / "a.npz", x_train=np.eye(5), y_train=Y, x_test=np.eye(5)[:2], y_test=[2, 0])
     data = read(tmp_path / "a.npz")

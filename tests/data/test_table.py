@@ -108,6 +108,11 @@ def test_a_column_called_path_that_names_no_images_is_an_input():
     assert data.encoding["columns"][1]["values"] == ["/a", "/b"]
 
 
+def test_a_dropped_column_of_paths_lists_no_images():
+    data = read(FRAME.assign(path=["a.png", "b.png", "a.png"]), Data(drop=("name", "truth", "path")))
+    assert data.encoding["kind"] == "table"
+
+
 def test_an_image_that_cannot_be_used_is_named_with_the_line_that_lists_it(tmp_path):
     save_images(tmp_path)
     (tmp_path / "bad.png").write_text("?")

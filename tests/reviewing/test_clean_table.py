@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from labelnoise.data.factor import Origin
@@ -90,13 +93,36 @@ def test_labels_keep_their_type(people):
     assert values[0] == 5
 
 
-def test_a_label_that_no_row_has_cannot_be_written(arrays):
-    from dataclasses import replace
+@pytest.fixture
+def unseen(arrays):
+    """A class that no row was given, by its name: a data set, and the decision that a row is of it."""
 
-    dataset = replace(arrays.dataset, y_given=arrays.dataset.y_given.clamp(max=1))
-    done = outcome(dataset, Decisions({0: 2}, {}), "relabel")
-    with pytest.raises(InputError, match="no row was given label 'top'"):
-        relabelled(np.zeros(30), np.arange(30), dataset, done)
+    def made(name):
+        classes = (*arrays.dataset.classes[:2], name)
+        dataset = replace(arrays.dataset, y_given=arrays.dataset.y_given.clamp(max=1), y_true=None, classes=classes)
+        return np.arange(30), dataset, outcome(dataset, Decisions({0: 2}, {}), "relabel")
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "written"),
+    [
+        (np.array(["ab", "c"] * 15), "longer", "longer"),
+        (np.array(["ab", "c"] * 15, object), "longer", "longer"),
+        (np.array([5, 7] * 15), "9", 9),
+        (pd.Categorical(["ab", "c"] * 15), "longer", "longer"),
+    ],
+)
+def test_a_class_that_no_row_has_is_written_as_the_others_are(unseen, values, name, written):
+    found = relabelled(values, *unseen(name))
+    assert (found[0], found[1]) == (written, values[1])
+
+
+def test_a_class_that_the_type_of_the_labels_cannot_hold_is_refused(unseen):
+    for values in (np.zeros(30), np.zeros(30, bool)):
+        with pytest.raises(InputError, match=r"labels of type \w+ cannot hold class 'top'; store them as text"):
+            relabelled(values, *unseen("top"))
 
 
 def test_rows_with_a_label_are_found(people):

@@ -122,6 +122,14 @@ def test_the_page_tells_rate_interval_classes_and_precision(people, audit_of):
         assert text in html
 
 
+def test_where_the_rate_is_not_known_nothing_is_told_class_by_class(people, audit_of):
+    unknown = replace(audit_of(people.dataset), noise_rate_interval=(0.0, 1.0))
+    text = page(unknown, people)
+    assert "is not known" in text
+    assert "Class by class" not in text
+    assert "Which labels are given for which" not in text
+
+
 def test_a_precision_that_was_not_checked_lies_between_nothing(people, audit_of):
     audit = audit_of(people.dataset)
     unchecked = audit.precision.assign(planted_low=float("nan"), planted_high=float("nan"))

@@ -113,7 +113,7 @@ def _codes(found: Factor, classes: tuple[str, ...]) -> NDArray[np.int64]:
 
 def _checked(classes: Sequence[Any], occurring: Sequence[str], columns: int | None) -> tuple[str, ...]:
     names = tuple(map(str, classes))
-    if len(set(names)) < max(2, len(names)):
+    if len(set(names)) < max(2, len(names)) or "" in names:
         raise InputError(f"classes must be two or more different names, not {list(names)}")
     if columns is not None and columns != len(names):
         raise InputError(f"probs has {columns} columns but classes names {len(names)}; name each column")

@@ -33,12 +33,13 @@ class Audit:
     def __str__(self) -> str:
         low, high = self.noise_rate_interval
         labelled = int(self.issues["wrong_probability"].notna().sum())
+        judged = "" if labelled in self.precision.index else " of those that can be judged"
         lines = [
             f"{self.noise_rate:.1%} of {labelled:,} labels are wrong ({low:.1%} to {high:.1%}), "
             f"about {self.noise_rate * labelled:,.0f} rows"
             if self.rate_known
             else f"what share of {labelled:,} labels is wrong is not known",
-            *(f"first {k:,}: {line.expected:.0%} wrong" for k, line in self.precision.head(4).iterrows()),
+            *(f"first {k:,}{judged}: {line.expected:.0%} wrong" for k, line in self.precision.head(4).iterrows()),
             *self.notes,
         ]
         return "\n".join(lines)

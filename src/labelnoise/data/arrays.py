@@ -244,9 +244,10 @@ def _by_name(y: Any, classes: Any, origin: Origin, name: str) -> Any:
     names = [str(text) for text in classes]
     if len(set(names)) < len(names):
         raise InputError(f"{origin.name}: a class is named twice in classes")
+    lowest = -1 if name == "y" and y.dtype.kind == "i" else 0  # -1: no label
     if y.dtype.kind not in "iu":
         y = pandas.Series(y).map({text: number for number, text in enumerate(names)}).fillna(-1).to_numpy()
-    outside = np.flatnonzero((y < 0) | (y >= len(names)))
+    outside = np.flatnonzero((y < lowest) | (y >= len(names)))
     if outside.size:
         raise InputError(f"{origin.at(int(outside[0]), name)}: the label is none of the {len(names)} classes")
     return pandas.Categorical.from_codes(y.astype(np.int64), names)

@@ -110,7 +110,7 @@ def _image_column(frame: Any, settings: Data) -> str:
     # "" where the table holds the inputs themselves
     if settings.image_column:
         return settings.image_column
-    for name in frame.columns:
+    for name in frame.columns.difference(settings.drop, sort=False):
         first = frame[name].iloc[0]
         if name == PATH and str(first).lower().endswith(images.SUFFIXES):
             return PATH

@@ -57,7 +57,7 @@ def check_free(path: Path) -> None:
     """Raise where an .npz file has weights already."""
     with np.load(path, allow_pickle=False) as file:
         if taken := [name for name in file.files if name.startswith(LABEL_WEIGHT)]:
-            raise InputError(f"{path} has an array {taken[0]!r} already; rename it first")
+            raise InputError(f"{path} has an array {taken[0]!r} already, of an earlier audit; delete it first")
 
 
 def _relabelled(

@@ -1,6 +1,6 @@
 """A cleaned table: of a delimited file every cell, quote and line end stays but those of labels that change."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -74,7 +74,7 @@ def write_parquet(path: Path, source: Source, done: Outcome, out: Path) -> None:
 def check_free(path: Path, source: Source) -> None:
     """Raise where a table has a column of weights already."""
     if LABEL_WEIGHT in map(str, read_table(path, source.settings)[0].columns):
-        raise InputError(f"{path} has a column {LABEL_WEIGHT!r} already; rename it first")
+        raise InputError(f"{path} has a column {LABEL_WEIGHT!r} already, of an earlier audit; delete it first")
 
 
 def labelled(values: Any, dataset: Dataset, origin: Origin, column: str) -> NDArray[np.int64]:
@@ -88,17 +88,33 @@ def labelled(values: Any, dataset: Dataset, origin: Origin, column: str) -> NDAr
 
 def relabelled(values: Any, rows: NDArray[np.int64], dataset: Dataset, done: Outcome) -> Any:
     """Labels in their own type, the changed ones taken from a row that was given them."""
-    given, values = dataset.y_given.numpy(), values.copy()
-    before = values.copy()
-    for label in np.unique(done.labels[done.labels != given]):
+    given, before = dataset.y_given.numpy(), values
+    new = np.unique(done.labels[done.labels != given])
+    values = _holding(values, [dataset.classes[label] for label in new])
+    for label in new:
         same = np.flatnonzero(given == label)
-        if not len(same):
-            name = dataset.classes[label]
-            raise InputError(
-                f"no row was given label {name!r}, so that it is not known how it is written; label one so"
-            )
-        values[rows[(done.labels == label) & (given != label)]] = before[rows[same[0]]]
+        written = before[rows[same[0]]] if len(same) else _written(dataset.classes[label], before.dtype)
+        values[rows[(done.labels == label) & (given != label)]] = written
     return values
+
+
+def _holding(values: Any, names: Sequence[str]) -> Any:
+    # a copy that has room for these names
+    if values.dtype.kind in "SU":
+        return values.astype(np.result_type(values.dtype, np.array(names, values.dtype.kind).dtype))
+    if hasattr(values, "add_categories"):
+        return values.add_categories([name for name in names if name not in map(str, values.categories)])
+    return values.copy()
+
+
+def _written(name: str, dtype: Any) -> Any:
+    # a class that no row was given, as labels of this type are
+    if dtype.kind not in "iufb":
+        return name
+    try:
+        return dtype.type(int(name))
+    except (ValueError, OverflowError):
+        raise InputError(f"labels of type {dtype} cannot hold class {name!r}; store them as text") from None
 
 
 def _is_named(label: str) -> bool:
