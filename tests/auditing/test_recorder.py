@@ -126,6 +126,8 @@ def test_the_audit_says_that_the_rows_were_learnt_from(monkeypatch):
     recorder.update(["a", "b"], np.zeros((2, 2)), [0, 1])
     recorder.audit(seed=3)
     assert asked == {"ids": ("a", "b"), "seed": 3, "notes": (IN_SAMPLE,)}
+    recorder.audit(left_aside=True)
+    assert asked["notes"] == ()
 
 
 def test_a_list_of_tensors_names_the_same_rows_each_time():

@@ -78,11 +78,11 @@ class Recorder:
             margins=(self._margins[here] / times).astype(np.float32),
         )
 
-    def audit(self, *, seed: int = 0) -> "Audit":
-        """The same audit that `labelnoise.audit` gives, of what was recorded."""
+    def audit(self, *, left_aside: bool = False, seed: int = 0) -> "Audit":
+        """The same audit that `labelnoise.audit` gives, of what was recorded, in training or of rows left aside."""
         from labelnoise.auditing.run import judged
 
-        return judged(self.evidence(), self.ids, seed=seed, notes=(IN_SAMPLE,))
+        return judged(self.evidence(), self.ids, seed=seed, notes=() if left_aside else (IN_SAMPLE,))
 
     def _check(self, names: list[Any], logits: NDArray[np.float32], labels: NDArray[Any]) -> None:
         shape = (len(names), len(self.classes))
