@@ -122,3 +122,30 @@ def test_the_real_files_are_read(name, real, tmp_path):
     assert (parts.x_test[:, 0] == x_test).all()
     assert (parts.y_train == y_train).all()
     assert (parts.y_test == y_test).all()
+
+
+def test_one_npz_file_holds_the_same(tiny, tmp_path):
+    np.savez_compressed(tmp_path / "mnist.npz", **dict(zip(idx.ARRAYS, TINY.values(), strict=True)))
+    by_files = idx.read(Source.open(save(tmp_path / "four", TINY)), "mnist")
+    for path in (tmp_path / "mnist.npz", tmp_path):
+        for one, other in zip(idx.read(Source.open(path), "mnist"), by_files, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_an_npz_file_with_other_pixels_is_refused(tiny, tmp_path):
+    values = list(TINY.values())
+    values[2] = values[2] + np.uint8(1)
+    np.savez(tmp_path / "mnist.npz", **dict(zip(idx.ARRAYS, values, strict=True)))
+    with pytest.raises(InputError, match=r"mnist.npz, x_test as an idx file, has the md5 \w+, the official file has"):
+        idx.read(Source.open(tmp_path / "mnist.npz"), "mnist")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK damaged", {"x_train": np.zeros(3)}])
+def test_an_npz_file_that_is_damaged_or_not_whole_is_refused(content, tmp_path):
+    path = tmp_path / "mnist.npz"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        np.savez(path, **content)
+    with pytest.raises(InputError, match="is damaged or lacks one of x_train, y_train, x_test, y_test"):
+        idx.read(Source.open(path), "mnist")

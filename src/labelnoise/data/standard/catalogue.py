@@ -16,7 +16,10 @@ CIFAR10_COLOURS = Augment(
 CIFAR100_COLOURS = Augment(crop=4, flip=True, mean=(0.5071, 0.4865, 0.4409), std=(0.2673, 0.2564, 0.2762))
 IMAGENET_COLOURS = Augment(flip=True, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 
-IDX = "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (.gz or not)"
+IDX = (
+    "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (.gz or not), "
+    "or {}.npz with x_train, y_train, x_test and y_test"
+)
 KEY_LISTS = "noisy_train_key_list.txt, clean_test_key_list.txt, noisy_label_kv.txt, clean_label_kv.txt and images/"
 
 
@@ -86,7 +89,7 @@ _CARDS = (
         download=11_594_722,
         licence="CC BY-SA 3.0, as usually given",
         url="https://ossci-datasets.s3.amazonaws.com/mnist",
-        files=IDX,
+        files=IDX.format("mnist"),
         checked="MD5 of each idx file, unpacked",
         paper="LeCun et al., Gradient-based learning applied to document recognition, Proc. IEEE 1998",
         used_by=(F_DIVERGENCE, LOGISTIC_NORMAL),
@@ -103,7 +106,7 @@ _CARDS = (
         download=30_878_645,
         licence="MIT",
         url="https://github.com/zalandoresearch/fashion-mnist",
-        files=IDX,
+        files=IDX.format("fashion_mnist"),
         checked="MD5 of each idx file, unpacked",
         paper="Xiao et al., Fashion-MNIST: a novel image dataset for benchmarking machine learning algorithms, 2017",
         used_by=(F_DIVERGENCE, CAUSAL_NL),

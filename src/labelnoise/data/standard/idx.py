@@ -1,19 +1,23 @@
-"""MNIST and Fashion-MNIST: files in the idx format."""
+"""MNIST and Fashion-MNIST: files in the idx format, or one .npz file with the same arrays."""
 
+import io
 import math
 import struct
+import zipfile
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelnoise.data.standard.parts import Parts, as_labels
-from labelnoise.data.standard.source import Source
+from labelnoise.data.standard.source import Source, check_digest
 from labelnoise.errors import InputError
 
 UNSIGNED_BYTES = 0x08  # the idx format's number of the type
 MOST = 16 + 60_000 * 28 * 28  # bytes of the largest file, decompressed
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+ARRAYS = ("x_train", "y_train", "x_test", "y_test")  # what an .npz file calls them
 TITLES = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST"}
 # Of the decompressed files, for there are differently compressed copies.
 DIGESTS = {
@@ -40,10 +44,12 @@ CLASSES = {
 
 
 def read(source: Source, name: str) -> Parts:
-    """MNIST or Fashion-MNIST from its four official files, each compressed or not."""
-    x_train, y_train, x_test, y_test = (
-        _array(source, file, digest) for file, digest in zip(FILES, DIGESTS[name], strict=True)
-    )
+    """MNIST or Fashion-MNIST from its four official files, each compressed or not, or from one .npz file."""
+    if packed := source.find(f"{name}.npz"):
+        found = _unpacked(source, packed, DIGESTS[name])
+    else:
+        found = [_array(source, file, digest) for file, digest in zip(FILES, DIGESTS[name], strict=True)]
+    x_train, y_train, x_test, y_test = found
     return Parts(x_train[:, None], as_labels(y_train), x_test[:, None], as_labels(y_test), CLASSES[name])
 
 
@@ -68,6 +74,20 @@ def _array(source: Source, file: str, digest: str) -> NDArray[np.uint8]:
     dotted = file.replace("-idx", ".idx")  # some mirrors spell it so
     member = source.require(file, f"{file}.gz", dotted, f"{dotted}.gz")
     return read_idx(source.checked(member, digest, most=MOST, known=_known()), source.origin(member))
+
+
+def _unpacked(source: Source, member: str, digests: Sequence[str]) -> list[NDArray[np.uint8]]:
+    # held against the digests of the idx files that the arrays would be
+    origin = source.origin(member)
+    try:
+        with np.load(io.BytesIO(source.read(member, most=2 * MOST)), allow_pickle=False) as file:
+            found = [np.asarray(file[name], np.uint8) for name in ARRAYS]
+    except (KeyError, ValueError, EOFError, OSError, zipfile.BadZipFile):
+        raise InputError(f"{origin} is damaged or lacks one of {', '.join(ARRAYS)}; download it again") from None
+    for name, values, digest in zip(ARRAYS, found, digests, strict=True):
+        head = struct.pack(f">4B{values.ndim}I", 0, 0, UNSIGNED_BYTES, values.ndim, *values.shape)
+        check_digest(head + values.tobytes(), f"{origin}, {name} as an idx file,", digest, _known())
+    return found
 
 
 def _known() -> dict[str, str]:

@@ -88,18 +88,22 @@ class Source:
     def checked(self, member: str, digest: str, *, most: int, known: Mapping[str, str] = NOTHING_KNOWN) -> bytes:
         """The content of a member that has this digest, `md5:…` or `sha256:…`; `known` names other files by digest."""
         content = self.read(member, most=most)
-        kind, _, expected = digest.partition(":")
-        found = hashlib.new(kind, content, usedforsecurity=False).hexdigest()
-        if found == expected:
-            return content
-        if other := known.get(f"{kind}:{found}"):
-            raise InputError(f"{self.origin(member)} is really {other}; put the right file in its place")
-        raise InputError(
-            f"{self.origin(member)} has the {kind} {found}, the official file has {expected}; download it again"
-        )
+        check_digest(content, self.origin(member), digest, known)
+        return content
 
     def _fingerprint(self, member: str) -> str:
         return hashlib.sha256(self.read(member, most=MOST_UNPACKED)).hexdigest()
+
+
+def check_digest(content: bytes, origin: str, digest: str, known: Mapping[str, str] = NOTHING_KNOWN) -> None:
+    """Raise where a content has another digest; `known` names other files by theirs."""
+    kind, _, expected = digest.partition(":")
+    found = hashlib.new(kind, content, usedforsecurity=False).hexdigest()
+    if found == expected:
+        return
+    if other := known.get(f"{kind}:{found}"):
+        raise InputError(f"{origin} is really {other}; put the right file in its place")
+    raise InputError(f"{origin} has the {kind} {found}, the official file has {expected}; download it again")
 
 
 @contextmanager
