@@ -75,6 +75,12 @@ def press(tab, *keys):
         tab.keyboard.press(key)
 
 
+def reload(tab):
+    """As a person would, who is not as fast as the browser hands what is kept from one process to the next."""
+    tab.wait_for_timeout(500)
+    tab.reload()
+
+
 def texts(tab, selector):
     return tab.locator(selector).evaluate_all("all => all.map(each => each.textContent)")
 
@@ -215,10 +221,10 @@ def test_in_a_browser_rows_are_decided_by_buttons(table_tab):
 
 def test_in_a_browser_decisions_and_undo_survive_a_reload(table_tab):
     press(table_tab, "j", "a", "r")
-    table_tab.reload()
+    reload(table_tab)
     assert decided(table_tab) == {"7": ("accept", "short"), "8": ("reject", "short")}
     press(table_tab, "u")
-    table_tab.reload()
+    reload(table_tab)
     assert decided(table_tab) == {"7": ("accept", "short")}
 
 
@@ -250,7 +256,7 @@ def test_in_a_browser_nothing_is_decided_before_one_has_come_to_a_row(table_tab)
 
 def test_in_a_browser_that_keeps_nothing_decisions_are_exported_all_the_same(table_tab):
     table_tab.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); };")
-    table_tab.reload()
+    reload(table_tab)
     press(table_tab, "j", "a")
     assert "not kept by this browser" in table_tab.inner_text("#progress")
     assert decided(table_tab) == {"7": ("accept", "short")}
