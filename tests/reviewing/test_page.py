@@ -232,7 +232,7 @@ def test_in_a_browser_another_audit_has_decisions_of_its_own(opened, people, aud
     tab = opened(audit_of(people.dataset, wrong=["7"]), people)
     press(tab, "j", "a")
     write_page(audit_of(people.dataset, wrong=["8"]), people, people.path.parent / "audit.html")
-    tab.reload()
+    reload(tab)
     assert tab.inner_text("#progress").startswith("0 of 40")
 
 
