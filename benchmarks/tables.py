@@ -8,6 +8,7 @@ MPS, where it runs, lets their kernels share a GPU. When the time is over, what 
 finished is kept in `OUT/PAPER/TABLE-RECIPE`.
 """
 
+import os
 import shlex
 import signal
 import subprocess
@@ -78,6 +79,7 @@ def main(*, file: TextIO, minutes: float, at_once: int, out: Path, logs: Path | 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background ignore, and their children
     place = Place(out, logs or Path(tempfile.mkdtemp()), time.monotonic() + 60 * minutes)
     place.logs.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // at_once)))  # a share of the cores each
     with ThreadPoolExecutor(at_once) as pool:
         list(pool.map(place.follow, lanes.values()))
 

@@ -73,6 +73,11 @@ def test_hyper_parameters_are_those_of_the_cell() -> None:
     assert PAPER.method("LN, diagonal", "cifar100n", "none").settings["floor"] == 0.5
 
 
+def test_forward_is_trained_twice_as_long_for_its_matrix_is_that_of_a_network_that_has_memorised() -> None:
+    train = PAPER.recipe("mnist", "Forward")["train"]
+    assert (train["epochs"], train["carry"], train["batch"]) == (200, "last", 256)
+
+
 def test_floors_of_a_tenth_were_tried_on_mnist_alone() -> None:
     assert PAPER.grid("LN", "mnist")["floor"] == (0.1, 0.5, 1)
     assert PAPER.grid("LN", "cifar10")["floor"] == (0.5, 1)

@@ -1,6 +1,7 @@
 from itertools import groupby
 from math import nan, sqrt
 
+import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
@@ -49,6 +50,16 @@ def test_beside_what_is_not_printed_there_is_nothing_to_differ_from():
     found = beside(Spread(72.0, 1.0, 3), CELL._replace(mean=nan, std=None))
     assert (found.reached, found.published) == (Spread(72.0, 1.0, 3), None)
     assert (found.difference, found.error, found.within) == (None, None, None)
+
+
+@pytest.mark.parametrize(("ours", "theirs", "share"), [(3, 5, 1 / 10), (5, 5, 1 / 12), (3, 1, 2 / 11)])
+def test_so_many_cells_of_trainings_that_are_alike_are_off_by_chance(ours, theirs, share):
+    rng, verdicts = np.random.default_rng(0), []
+    for _ in range(4000):
+        published = spread(rng.normal(0.9, 0.01, theirs).tolist())
+        cell = CELL._replace(mean=published.mean, std=published.std)
+        verdicts.append(beside(spread(rng.normal(0.9, 0.01, ours).tolist()), cell, theirs).within)
+    assert verdicts.count(False) / len(verdicts) == pytest.approx(share, abs=0.015)
 
 
 @pytest.mark.parametrize("table", ["table1", "table2"])

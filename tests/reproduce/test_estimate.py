@@ -50,7 +50,7 @@ def test_two_networks_take_twice_the_time(monkeypatch):
 
 def test_a_network_is_timed_on_data_of_the_same_shape_that_need_not_be_there():
     source = paper("logistic_normal")
-    (group,) = groups(source, [cell for cell in source.published("table1") if cell.data == "mnist"], "paper")
+    group, *_ = groups(source, [cell for cell in source.published("table1") if cell.data == "mnist"], "paper")
     assert rate("mnist", group.job(group.cells[0]), CPU) > 1
 
 

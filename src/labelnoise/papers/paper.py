@@ -82,11 +82,12 @@ class Paper:
         self._named(label)
         found = self._of(data, self.facts["recipes"])
         shown = {key: value for key, value in found.items() if key not in ("for", "settings", "nets")}
-        apply = (each for each in self.facts.get("training", []) if data in each.get("for", [data]))
-        own = [{"train": each["train"]} for each in apply if label in each["methods"]]
+        own = [each for each in self.facts.get("training", []) if label in each["methods"]]
+        anywhere = [{"train": each["train"]} for each in own if "for" not in each]
+        here = [{"train": each["train"]} for each in own if data in each.get("for", [])]
         named = net or found.get("nets", {}).get(label)
         short = {"train": self._of(data, self.facts["fast"])["train"]} if fast else {}
-        whole = merge(*own, shown, {"net": named} if named else {}, short)
+        whole = merge(*anywhere, shown, *here, {"net": named} if named else {}, short)
         return {"data": data, **whole, "seeds": self.facts["protocol"]["seeds"]}
 
     def method(self, label: str, data: str, noise: str, *, fast: bool = False) -> Named:

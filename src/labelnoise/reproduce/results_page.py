@@ -24,9 +24,10 @@ measured, [Reproducing a table](reproduce.md) how to measure more.
 
 In a cell of a table: ours in %, mean ± std over seeds, at the epoch that the paper reports; below it the published
 figure; below that the difference in points. It is within noise up to two standard errors, else off; without a word,
-nothing tells how large chance is. Bold figures are not significantly worse than the best of their column (pooled
-two-sided t-test at 5 %); of published ones, those that the paper prints so. Under a noise stands the share of training
-labels that came out wrong, mean over all runs.
+nothing tells how large chance is. Two standard errors of few runs are little: of trainings that are alike, three runs
+are off beside a mean of five in one cell of ten, and beside a single run in two of eleven. Bold figures are not
+significantly worse than the best of their column (pooled two-sided t-test at 5 %); of published ones, those that the
+paper prints so. Under a noise stands the share of training labels that came out wrong, mean over all runs.
 """
 UNEXPLAINED = "Not explained yet."
 Rates = Mapping[tuple[str, str], float]  # of wrong labels, by part of a table and noise
