@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from click.testing import CliRunner
 
@@ -80,6 +82,14 @@ def test_a_small_table_is_trained_printed_and_written(tiny, tmp_path):
     written = (out / "tiny-table1-paper.md").read_text()
     assert "| digits | none | GCE | 2 |" in written
     assert "| digits | none | CE | 2 |" in written  # of the command before
+
+
+def test_how_the_device_is_used_can_be_said_and_is_kept(tiny, tmp_path):
+    options = "--methods CE --only noise=none --seeds 1 --precision float32 --deterministic --executor packed --quiet"
+    assert run("tiny/table1", *options.split(), "--device", "cpu", "--out", str(tmp_path)).exit_code == 0
+    (outcome,) = map(json.loads, (tmp_path / "runs.jsonl").read_text().splitlines())
+    said = {"executor": "packed", "precision": "float32", "deterministic": True, "eager": False}
+    assert outcome["facts"]["execution"] == said
 
 
 def test_what_nobody_published_is_refused_in_a_sentence():

@@ -10,7 +10,7 @@ import click
 from labelnoise import __version__
 from labelnoise.cli_audit import audit
 from labelnoise.cli_data import data, own_data
-from labelnoise.cli_engine import cluster, engines
+from labelnoise.cli_engine import cluster, engines, execution, executions
 from labelnoise.cli_reproduce import reproduce
 from labelnoise.errors import InputError
 from labelnoise.registry import Registry
@@ -99,18 +99,7 @@ main.add_command(reproduce)
 @click.option("--lr", type=float, help="Learning rate; 0.001 by default.")
 @click.option("--config", type=EXISTING, help="YAML file of settings, see docs/config.md; options come on top of it.")
 @click.option("--print-config", is_flag=True, help="Print all settings as they would be used, and do nothing.")
-@click.option(
-    "--executor", default="auto", type=click.Choice(["auto", "streams", "packed"]), help="How runs share the device."
-)
-@click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
-@click.option(
-    "--precision",
-    default="auto",
-    type=click.Choice(["auto", "float32", "bfloat16"]),
-    help="Of networks on a GPU: auto is bfloat16 where it is safe.",
-)
-@click.option("--deterministic", is_flag=True, help="Same seed, same numbers on a GPU too; slower.")
-@click.option("--eager", is_flag=True, help="On a GPU, neither compile nor record steps; slower.")
+@executions
 @engines
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for all results; one under runs/ by default.")
 @click.option("--quiet", is_flag=True, help="Print nothing but the table.")
@@ -144,7 +133,6 @@ def train(
     from labelnoise.comparing import config_text, make_plan, run_plan
     from labelnoise.config import DEFAULT_METHODS
     from labelnoise.configure import merge, parse_overrides, read_yaml
-    from labelnoise.engine.execution import Execution
     from labelnoise.report.tables import show
     from labelnoise.report.terminal import Terminal
     from labelnoise.sweep.together import follow, joined
@@ -162,14 +150,14 @@ def train(
         click.echo(config_text(plan), nl=False)
         return
     console = Console()
-    execution = Execution(None if executor == "auto" else executor, precision, eager, deterministic)
+    way = execution(executor=executor, precision=precision, deterministic=deterministic, eager=eager)
     here = "auto" if several else device  # that of a cluster's workers is not for this process to find
     with joined(here) as place:
         if _follows():
             follow(plan.build, place)
             return
         with Terminal(console, quiet=quiet) as display:
-            result = run_plan(plan, out=out, device=place, execution=execution, display=display, engine=several)
+            result = run_plan(plan, out=out, device=place, execution=way, display=display, engine=several)
     show(result.summary, console)
     if not quiet:
         model = {"model": result.folder / "model.safetensors"} if result.has_model else {}

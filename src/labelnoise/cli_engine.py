@@ -1,13 +1,30 @@
-"""Options of commands that may train on several machines."""
+"""Options of commands that train: how a device is used, and several machines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
 
 from labelnoise.errors import InputError
 
-OPTIONS = (
+EXECUTION = (
+    click.option(
+        "--executor",
+        default="auto",
+        type=click.Choice(["auto", "streams", "packed"]),
+        help="How runs share the device.",
+    ),
+    click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N."),
+    click.option(
+        "--precision",
+        default="auto",
+        type=click.Choice(["auto", "float32", "bfloat16"]),
+        help="Of networks on a GPU: auto is bfloat16 where it is safe.",
+    ),
+    click.option("--deterministic", is_flag=True, help="Same seed, same numbers on a GPU too; slower."),
+    click.option("--eager", is_flag=True, help="On a GPU, neither compile nor record steps; slower."),
+)
+ENGINES = (
     click.option(
         "--engine",
         default="local",
@@ -22,11 +39,21 @@ OPTIONS = (
 )
 
 
+def executions(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of how a device is used."""
+    return _with(EXECUTION, command)
+
+
 def engines(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command these options."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    """Give a command the options of several machines."""
+    return _with(ENGINES, command)
+
+
+def execution(*, executor: str, precision: Any, deterministic: bool, eager: bool) -> Any:
+    """What they say."""
+    from labelnoise.engine.execution import Execution
+
+    return Execution(None if executor == "auto" else executor, precision, eager, deterministic)
 
 
 def cluster(
@@ -45,3 +72,9 @@ def cluster(
     if started() > 1:
         raise InputError("torchrun and --engine ray both start processes; type the command with one of the two")
     return Ray(device=device, **given)
+
+
+def _with(options: Iterable[Callable[..., Any]], command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(tuple(options)):
+        command = option(command)
+    return command

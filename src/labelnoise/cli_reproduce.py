@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelnoise.cli_engine import cluster, engines
+from labelnoise.cli_engine import cluster, engines, execution, executions
 
 if TYPE_CHECKING:
     from labelnoise.papers.figures import Figure
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--recipe", default="paper", type=click.Choice(["paper", "fast"]), help="Literally, or in less time.")
 @click.option("--search", is_flag=True, help="Choose hyper-parameters anew, from the paper's grid on noisy validation.")
 @click.option("--dry-run", is_flag=True, help="Say what would be trained and how long it takes, and train nothing.")
-@click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
+@executions
 @engines
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; one under runs/reproduce/ by default.")
 @click.option("--quiet", is_flag=True, help="Print nothing but the table.")
@@ -34,6 +34,10 @@ def reproduce(
     search: bool,
     dry_run: bool,
     device: str,
+    executor: str,
+    precision: Any,
+    deterministic: bool,
+    eager: bool,
     out: Path | None,
     quiet: bool,
     **engine: Any,
@@ -61,6 +65,7 @@ def reproduce(
     from labelnoise.sweep.run import find_device
 
     several = cluster(device, **engine)
+    way = execution(executor=executor, precision=precision, deterministic=deterministic, eager=eager)
     wanted = table(what)
     figure = figures(wanted.paper).get(wanted.name)
     wishes = parsed([*only, *(f"method={each.strip()}" for each in (methods or "").split(",") if each.strip())])
@@ -79,7 +84,7 @@ def reproduce(
     folder = out or Path("runs") / "reproduce" / wanted.paper.folder.name / f"{wanted.name}-{recipe}"
     check(wanted, [cell for cell in everything if cell not in cells], recipe, folder)
     with Terminal(Console(), quiet=quiet) as display:
-        at = Place(folder, place, display, engine=several)
+        at = Place(folder, place, display, way, several)
         if figure:
             train_cells(wanted, figure, cells, seeds=seeds, recipe=recipe, at=at)
         else:
