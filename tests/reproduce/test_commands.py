@@ -22,7 +22,7 @@ def meant(name, command):
     return dict.fromkeys(cells, int(words[words.index("--seeds") + 1]))
 
 
-@pytest.mark.parametrize("name", ["causal_nl/table1", "label_smoothing/table3", "logistic_normal/table2"])
+@pytest.mark.parametrize("name", ["causal_nl/table1", "label_smoothing/table3", "logistic_normal/table3"])
 def test_of_a_whole_table_it_is_one_command_without_wishes(name):
     source = table(name)
     seeds = dict.fromkeys(source.paper.cells(source.name), 3)
