@@ -24,6 +24,7 @@ from typing import TextIO
 import click
 
 PATIENCE = 60.0  # seconds for a command to keep what is finished
+STOPPED = 130  # the exit status of a command that was interrupted
 
 
 @dataclass(frozen=True)
@@ -34,22 +35,21 @@ class Place:
     logs: Path
     until: float
 
-    def follow(self, commands: Sequence[str]) -> None:
-        """One after the other, as many as there is time for."""
-        for command in commands:
-            if time.monotonic() < self.until:
-                self.train(command)
+    def follow(self, commands: Sequence[str]) -> bool:
+        """One after the other, as many as there is time for; whether none has failed."""
+        ended = [self.train(command) for command in commands if time.monotonic() < self.until]
+        return all(ended)
 
-    def train(self, command: str) -> None:
+    def train(self, command: str) -> bool:
         """One of them, and say how it ended."""
         began, words = time.monotonic(), shlex.split(command)
-        recipe = words[words.index("--recipe") + 1] if "--recipe" in words else "paper"
-        folder, log = self.out / f"{words[0]}-{recipe}", self.logs / f"{'-'.join(words).replace('/', '-')}.log"
+        folder, log = self.out / f"{words[0]}-{_recipe(words)}", self.logs / f"{'-'.join(words).replace('/', '-')}.log"
         call = [sys.executable, "-m", "labelnoise", "reproduce", *words, "--quiet", "--out", str(folder)]
         with log.open("w") as file:
             code = self.waited(subprocess.Popen(call, stdout=file, stderr=subprocess.STDOUT))
         last = (log.read_text().strip().splitlines() or [""])[-1] if code else "done"
         print(f"{command}: {last} ({time.monotonic() - began:.0f} s)", flush=True)
+        return code in (0, STOPPED)
 
     def waited(self, process: subprocess.Popen[bytes]) -> int:
         """The exit status; it is interrupted when the time is over."""
@@ -62,6 +62,13 @@ class Place:
         except subprocess.TimeoutExpired:
             process.kill()
             return process.wait()
+
+
+def _recipe(words: Sequence[str]) -> str:
+    # as `labelnoise reproduce` names it in the folder that it takes by default
+    parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--recipe=") else [word])]
+    recipe = parts[parts.index("--recipe") + 1] if "--recipe" in parts else "paper"
+    return f"{recipe}-search" if "--search" in parts else recipe
 
 
 @click.command()
@@ -81,7 +88,8 @@ def main(*, file: TextIO, minutes: float, at_once: int, out: Path, logs: Path | 
     place.logs.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // at_once)))  # a share of the cores each
     with ThreadPoolExecutor(at_once) as pool:
-        list(pool.map(place.follow, lanes.values()))
+        done = list(pool.map(place.follow, lanes.values()))
+    sys.exit(0 if all(done) else 1)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,26 @@
 import json
+import shlex
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from labelnoise.cli import main
+from labelnoise.errors import InputError
 from labelnoise.papers import paper
 from labelnoise.papers.figures import figures
 from labelnoise.papers.paper import papers
 from labelnoise.reproduce import estimate
+from labelnoise.reproduce import run as module
 
 TABLES = [f"{name}/{table}" for name in papers() for table in paper(name).tables]
 
 
 FIGURES = [f"{name}/{figure}" for name in papers() for figure in figures(paper(name))]
+
+
+COMMANDS = Path(__file__).parents[1] / "results" / "commands.txt"
+LINES = [line for line in COMMANDS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
 
 
 def run(*args):
@@ -73,15 +81,15 @@ def test_a_small_table_is_trained_printed_and_written(tiny, tmp_path):
     out = tmp_path / "out"
     result = run("tiny/table1", "--methods", "CE", "--only", "noise=none", "--device", "cpu", "--out", str(out))
     assert result.exit_code == 0, result.output
-    assert "| digits | none | CE | 2 |" in result.output
+    assert "| digits | none | 0.0 % | CE | 2 |" in result.output
     assert "1 of 1 cells measured" in result.output
     kinds = ("md", "csv", "tex", "html")
     assert {path.name for path in out.iterdir()} >= {*(f"tiny-table1-paper.{kind}" for kind in kinds), "runs.jsonl"}
     quiet = run("tiny/table1", "--methods", "GCE", "--only", "noise=none", "--quiet", "--out", str(out))
     assert "cells measured" not in quiet.output
     written = (out / "tiny-table1-paper.md").read_text()
-    assert "| digits | none | GCE | 2 |" in written
-    assert "| digits | none | CE | 2 |" in written  # of the command before
+    assert "| digits | none | 0.0 % | GCE | 2 |" in written
+    assert "| digits | none | 0.0 % | CE | 2 |" in written  # of the command before
 
 
 def test_how_the_device_is_used_can_be_said_and_is_kept(tiny, tmp_path):
@@ -90,6 +98,45 @@ def test_how_the_device_is_used_can_be_said_and_is_kept(tiny, tmp_path):
     (outcome,) = map(json.loads, (tmp_path / "runs.jsonl").read_text().splitlines())
     said = {"executor": "packed", "precision": "float32", "deterministic": True, "eager": False}
     assert outcome["facts"]["execution"] == said
+
+
+def test_data_that_are_missing_are_told_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.setenv("LABELNOISE_DATA", str(tmp_path))
+    result = run("f_divergence/table3", "--out", str(tmp_path / "out"))
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "mnist, fashion_mnist, cifar10, cifar100" in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_is_written_as_far_as_it_was_trained(tiny, tmp_path, monkeypatch):
+    trained = module.finish
+
+    def fails_at_gce(group, runs, missing, at):
+        if any(config.method.name == "gce" for config in missing):
+            raise InputError("no more")
+        return trained(group, runs, missing, at)
+
+    options = ["--only", "noise=none", "--seeds", "1", "--device", "cpu", "--quiet"]
+    assert run("tiny/table1", *options, "--methods", "CE", "--out", str(tmp_path)).exit_code == 0
+    (tmp_path / "tiny-table1-paper.md").unlink()
+    monkeypatch.setattr(module, "finish", fails_at_gce)
+    assert run("tiny/table1", *options, "--methods", "GCE", "--out", str(tmp_path)).exit_code == 2
+    assert "| digits | none | 0.0 % | CE | 1 |" in (tmp_path / "tiny-table1-paper.md").read_text()
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_folder_that_cannot_be_one_is_refused_in_a_sentence(place, tiny, tmp_path):
+    (tmp_path / "file").touch()
+    result = run("tiny/table1", "--device", "cpu", "--out", str(tmp_path / place))
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "cannot be used" in result.output
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_what_is_to_be_measured_can_be(line, monkeypatch):
+    monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1e6)
+    result = run(*shlex.split(line), "--dry-run", "--device", "cpu")
+    assert result.exit_code == 0, result.output
 
 
 def test_what_nobody_published_is_refused_in_a_sentence():

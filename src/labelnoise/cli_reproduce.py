@@ -1,7 +1,8 @@
 """The command `labelnoise reproduce`."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -9,7 +10,9 @@ from labelnoise.cli_engine import cluster, engines, execution, executions
 
 if TYPE_CHECKING:
     from labelnoise.papers.figures import Figure
+    from labelnoise.papers.paper import Cell
     from labelnoise.reproduce.asked import Table
+    from labelnoise.reproduce.run import Place
 
 
 @click.command(short_help="Train a published table or figure anew, beside what was published.")
@@ -53,15 +56,13 @@ def reproduce(
     from labelnoise.errors import InputError
     from labelnoise.papers.figures import figures
     from labelnoise.report.terminal import Terminal
-    from labelnoise.reproduce import choices, tables
     from labelnoise.reproduce.asked import chosen, parsed, table
-    from labelnoise.reproduce.figure import train_cells
     from labelnoise.reproduce.groups import groups
-    from labelnoise.reproduce.kept import besides
+    from labelnoise.reproduce.kept import closed
+    from labelnoise.reproduce.needed import missing
     from labelnoise.reproduce.run import Place
-    from labelnoise.reproduce.run import reproduce as run
     from labelnoise.reproduce.stale import check
-    from labelnoise.reproduce.writing import announced, titled, write_all
+    from labelnoise.reproduce.writing import announced
     from labelnoise.sweep.run import find_device
 
     several = cluster(device, **engine)
@@ -76,37 +77,61 @@ def reproduce(
     recipe = f"{recipe}-search" if search else recipe
     seeds = seeds or (figure.seeds if figure else wanted.paper.facts["protocol"]["seeds"])
     place, parts = find_device(device), groups(wanted.paper, cells, recipe)
+    folder = out or Path("runs") / "reproduce" / wanted.paper.folder.name / f"{wanted.name}-{recipe}"
+    if absent := missing(cells):
+        if not dry_run:
+            raise InputError(f"{absent}; or choose other cells with --only")
+        click.echo(absent)
+    if not dry_run:
+        closed(folder)  # raises where one may not write
     if not quiet:
         for sentence in announced(parts, seeds, place):
             click.echo(sentence)
     if dry_run:
         return
-    folder = out or Path("runs") / "reproduce" / wanted.paper.folder.name / f"{wanted.name}-{recipe}"
     check(wanted, [cell for cell in everything if cell not in cells], recipe, folder)
     with Terminal(Console(), quiet=quiet) as display:
         at = Place(folder, place, display, way, several)
-        if figure:
-            train_cells(wanted, figure, cells, seeds=seeds, recipe=recipe, at=at)
-        else:
-            found = run(wanted, cells, seeds=seeds, recipe=recipe, at=at)
-    if figure:
-        _draw(wanted, figure, recipe, folder, quiet=quiet)
-        return
-    click.echo(tables.markdown(titled(wanted, recipe), found))
-    if search:
-        click.echo(choices.markdown(choices.read(wanted, cells, recipe, folder)))
-    picked = choices.read(wanted, everything, recipe, folder)  # also what earlier commands have trained
-    paths = write_all(wanted, besides(wanted, everything, recipe, folder), recipe, folder, picked)
+        settings = {"seeds": seeds, "recipe": recipe, "at": at}
+        told = _draw(wanted, figure, cells, **settings) if figure else _table(wanted, cells, everything, **settings)
+    click.echo(told.text)
     if not quiet:
-        click.echo("\n".join([tables.counts(found), *map(str, paths)]))
+        click.echo("\n".join([*told.counts, *map(str, told.paths)]))
 
 
-def _draw(wanted: "Table", figure: "Figure", recipe: Any, folder: Path, *, quiet: bool) -> None:
-    from labelnoise.reproduce.figure import drawn
+class Told(NamedTuple):
+    """What a command has to say in the end."""
+
+    text: str
+    counts: list[str]
+    paths: list[Path]
+
+
+def _table(
+    wanted: "Table", cells: "Sequence[Cell]", everything: "Sequence[Cell]", *, seeds: int, recipe: Any, at: "Place"
+) -> Told:
+    from labelnoise.reproduce import choices, tables
+    from labelnoise.reproduce.kept import OUTCOMES, besides
+    from labelnoise.reproduce.run import reproduce as run
+    from labelnoise.reproduce.writing import titled, write_all
+
+    paths: list[Path] = []
+    try:
+        found = run(wanted, cells, seeds=seeds, recipe=recipe, at=at)
+    finally:  # also as far as it came; with what earlier commands have trained
+        if (at.out / OUTCOMES).exists():
+            picked = choices.read(wanted, everything, recipe, at.out)
+            paths = write_all(wanted, besides(wanted, everything, recipe, at.out), recipe, at.out, picked)
+    chosen = choices.markdown(choices.read(wanted, cells, recipe, at.out))
+    texts = [tables.markdown(titled(wanted, recipe, found), found), *([chosen] if chosen else [])]
+    return Told("\n".join(texts), [tables.counts(found)], paths)
+
+
+def _draw(wanted: "Table", figure: "Figure", cells: "Sequence[Cell]", *, seeds: int, recipe: Any, at: "Place") -> Told:
+    from labelnoise.reproduce.figure import drawn, train_cells
     from labelnoise.reproduce.picture import markdown, write_figure
 
-    found, drawing = drawn(wanted, figure, recipe, folder)
-    click.echo(markdown(wanted, figure, found, drawing, recipe))
-    paths = write_figure(wanted, figure, found, drawing, recipe=recipe, out=folder)
-    if not quiet:
-        click.echo("\n".join(map(str, paths)))
+    train_cells(wanted, figure, cells, seeds=seeds, recipe=recipe, at=at)
+    found, drawing = drawn(wanted, figure, recipe, at.out)
+    paths = write_figure(wanted, figure, found, drawing, recipe=recipe, out=at.out)
+    return Told(markdown(wanted, figure, found, drawing, recipe), [], paths)

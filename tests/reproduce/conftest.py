@@ -3,7 +3,14 @@
 import pytest
 
 CELLS = {("CE", "none"): (0.90, 0.91), ("CE", "symmetric:0.4"): (0.50, 0.52)}  # of which the second is far off
-FACTS = {"device": "cpu", "versions": {"labelnoise": "0.1", "torch": "2.11"}, "finished": "2026-05-04T03:02:01+00:00"}
+EXECUTION = {"executor": None, "precision": "auto", "eager": False, "deterministic": False}
+FACTS = {
+    "device": "cpu",
+    "executor": "packed",
+    "execution": EXECUTION,
+    "versions": {"labelnoise": "0.1", "torch": "2.11"},
+    "finished": "2026-05-04T03:02:01+00:00",
+}
 
 
 @pytest.fixture

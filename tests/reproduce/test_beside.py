@@ -78,8 +78,10 @@ def test_marks_are_those_of_the_t_test_on_the_runs_themselves():
     assert marked == [True, True, False]
 
 
-def test_what_is_missing_or_alone_is_not_marked_but_the_best_is():
-    assert not_worse([None, Spread(60, None, 1), Spread(70, None, 1)]) == [False, False, True]
+def test_where_the_best_has_a_single_run_nothing_is_told_and_none_is_marked():
+    assert not_worse([None, Spread(60, None, 1), Spread(70, None, 1)]) == [False, False, False]
+    assert not_worse([Spread(60, 1.0, 3), Spread(70, None, 1)]) == [False, False]
+    assert not_worse([Spread(70, 1.0, 3), Spread(60, None, 1)]) == [True, False]
     assert not_worse([None, None]) == [False, False]
 
 

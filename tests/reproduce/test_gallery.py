@@ -19,7 +19,7 @@ def test_a_trained_figure_says_of_which_runs_it_is_and_by_which_code(tmp_path, r
     *_, made = gallery(tmp_path / "pictures", "..")
     assert made == (
         f"`labelnoise reproduce {sketch.folder.name}/fig3 --recipe fast`: runs 4 of seeds 0, 1, finished 2026-05-04, "
-        "device cpu, software labelnoise 0.1, torch 2.11, commit c0ffee."
+        "device cpu, execution packed, precision auto, software labelnoise 0.1, torch 2.11, commit c0ffee."
     )
 
 

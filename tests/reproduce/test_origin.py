@@ -10,7 +10,13 @@ from labelnoise.reproduce.committed import committed
 from labelnoise.reproduce.origin import origin
 from labelnoise.software import commit
 
-LATER = {"device": "H200", "versions": {"labelnoise": "0.1", "torch": "2.12"}, "finished": "2026-05-06T01:00:00+00:00"}
+LATER = {
+    "device": "H200",
+    "executor": "streams",
+    "execution": {"executor": None, "precision": "float32", "eager": False, "deterministic": True},
+    "versions": {"labelnoise": "0.1", "torch": "2.12"},
+    "finished": "2026-05-06T01:00:00+00:00",
+}
 
 
 def told(tmp_path):
@@ -24,6 +30,7 @@ def test_runs_of_one_session_have_one_of_each(record, tmp_path):
         "command": "`labelnoise reproduce tiny/table1 --methods CE --seeds 2 --out results/tiny/table1-paper`",
         "runs": "4 of seeds 0, 1, finished 2026-05-04",
         "device": "cpu",
+        "execution": "packed, precision auto",
         "software": "labelnoise 0.1, torch 2.11",
         "commit": "c0ffee",
     }
@@ -36,6 +43,8 @@ def test_of_several_it_is_said_how_many_runs_have_which(record, tmp_path):
     assert "--only noise=none --methods GCE --seeds 3" in found["command"].split("<br>")[1]
     assert found["runs"] == "7 of seeds 0, 1, 2, finished 2026-05-04 to 2026-05-06"
     assert found["device"] == "H200 (3 runs); cpu (4 runs)"
+    exactly = "streams, precision float32, deterministic (3 runs)"
+    assert found["execution"] == f"packed, precision auto (4 runs); {exactly}"
     assert found["software"] == "labelnoise 0.1, torch 2.11 (4 runs); labelnoise 0.1, torch 2.12 (3 runs)"
     assert found["commit"] == "c0ffee (4 runs); not known (3 runs)"
 

@@ -38,7 +38,7 @@ def test_cells_that_are_not_measured_are_empty(record, shown):
 
 def test_the_other_epochs_are_in_the_folded_table(record, shown):
     record()
-    line = "| digits | none | CE | 2 | 90.50 ± 0.71 | 91.50 ± 0.71 | 92.50 ± 0.71 | 90.50 ± 0.71 * |"
+    line = "| digits | none | 39.0 % | CE | 2 | 90.50 ± 0.71 | 91.50 ± 0.71 | 92.50 ± 0.71 | 90.50 ± 0.71 * |"
     assert line in shown().partition("<details>")[2]
 
 
@@ -71,7 +71,12 @@ def test_noises_of_one_method_with_one_reason_share_a_line(record, shown):
 
 def test_where_no_run_came_to_its_end_it_is_said(record, shown):
     record({("CE", "none"): (None, None)})
-    assert "| CE | –<br>**90.00 ± 1.00**<br>no figure |" in shown()
+    assert "| CE | –<br>**90.00 ± 1.00**<br>no figure<br>2 of 2 runs failed |" in shown()
+
+
+def test_runs_that_failed_are_told_beside_what_the_others_reached(record, shown):
+    record({("CE", "none"): (0.90, 0.91, None)})
+    assert "| CE | **90.50 ± 0.71**<br>**90.00 ± 1.00**<br>+0.50 within<br>1 of 3 runs failed |" in shown()
 
 
 def test_the_deviations_of_measured_papers_are_told(record, shown):

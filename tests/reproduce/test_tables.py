@@ -86,8 +86,16 @@ def test_cells_are_counted():
     assert counts(FOUND[2:]) == "0 of 1 cells measured"
 
 
-def test_of_calibration_errors_the_least_is_the_best():
-    cells = [LN._replace(measure="test/ece_100", method=name) for name in ("LS", "FC")]
+def test_the_share_of_labels_that_came_out_wrong_is_told():
+    (found,) = by_name([Beside(CE, FOUND[0].ours, "last", 5, noise_rate=0.3604)])
+    assert found["wrong labels"] == "36.0 %"
+    (numbers,) = csv.DictReader(StringIO(table("tiny/table1", "fast", [Beside(CE, {}, "last", 5, noise_rate=0.3604)])))
+    assert (numbers["noise_rate"], numbers["ours_best"], numbers["published_best"]) == ("0.3604", "0", "0")
+
+
+@pytest.mark.parametrize("measure", ["test/ece_100", "train/wrong_accuracy_given"])
+def test_of_errors_and_of_wrong_labels_learnt_the_least_is_the_best(measure):
+    cells = [LN._replace(measure=measure, method=name) for name in ("LS", "FC")]
     found = [
         Beside(cell, {"selected": Spread(mean, 0.1, 3)}, "selected", 5)
         for cell, mean in zip(cells, (11, 15), strict=True)

@@ -1,12 +1,15 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
+from labelnoise.papers import paper
 from labelnoise.reproduce import estimate
 from labelnoise.reproduce.asked import Table
 from labelnoise.reproduce.beside import Beside, Spread
 from labelnoise.reproduce.choices import Choice
 from labelnoise.reproduce.groups import groups
-from labelnoise.reproduce.writing import announced, write_all
+from labelnoise.reproduce.writing import announced, published_over, titled, write_all
 
 CPU = torch.device("cpu")
 
@@ -43,6 +46,27 @@ def test_the_page_says_which_recipe_and_what_differs(tiny, found, tmp_path):
     assert "fast: fewer epochs" in text
     assert "The paper is made up." in text
     assert "4 of 4 cells measured" in text
+
+
+def test_the_page_tells_our_runs_from_the_published_ones_and_which_of_ours_failed(tiny, found, tmp_path):
+    first, *others = [replace(each, noise_rate=0.361) for each in found]
+    *_, page = write_all(Table(tiny, "table1"), [replace(first, failed=1), *others], "paper", tmp_path)
+    text = page.read_text()
+    assert "over 2 seeds" in text
+    assert f"over {tiny.facts['protocol']['seeds']} seeds where a spread is printed, else one" in text
+    assert "36.1 % wrong" in text
+    assert "1 of 3 runs failed" in text
+
+
+def test_the_title_names_the_epoch_that_our_figures_are_of(tiny, found):
+    assert titled(Table(tiny, "table1"), "paper", found).endswith("the epoch that the paper reports: last")
+    calibrated = [replace(each, reported="selected") for each in found]
+    assert titled(Table(tiny, "table1"), "paper", calibrated).endswith("reports: selected")
+
+
+def test_a_number_of_seeds_that_is_not_stated_is_said_to_be_assumed():
+    assert published_over({"seeds": 5}) == "over 5 seeds where a spread is printed, else one"
+    assert "(assumed, for it is not stated)" in published_over(paper("f_divergence").facts["protocol"])
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from labelnoise.papers.paper import Cell
 
 ERRORS = 2  # standard errors within which a difference is chance
 SIGNIFICANCE = 0.05
-CALIBRATION = ("test/ece_100",)  # of which less is better
+CALIBRATION = ("test/ece_100",)
+LESS = (*CALIBRATION, "train/wrong_accuracy_given")  # is better
 
 
 class Spread(NamedTuple):
@@ -41,6 +42,7 @@ class Beside:
     reported: str  # the one of these that the paper reports
     seeds: int  # of the published mean
     failed: int = 0  # runs whose loss was no number in the end
+    noise_rate: float | None = None  # share of training labels that came out wrong, mean over runs
 
     @property
     def published(self) -> Spread | None:
@@ -81,11 +83,13 @@ class Beside:
 def not_worse(column: Sequence[Spread | None], *, less: bool = False) -> list[bool]:
     """Which of a column are not significantly worse than its best, by the pooled two-sided t-test at 5 %.
 
-    The best is always one of them; what has a single run is not told apart from others, and not marked either.
+    The best is always one of them, unless it has a single run: then nothing can be told, and none is marked.
     """
     there = [each for each in column if each is not None]
     best = max(there, default=None, key=lambda each: -each.mean if less else each.mean)
-    return [each is not None and best is not None and (each is best or _alike(each, best)) for each in column]
+    if best is None or best.std is None:
+        return [False] * len(column)
+    return [each is not None and (each is best or _alike(each, best)) for each in column]
 
 
 def _alike(first: Spread, second: Spread) -> bool:

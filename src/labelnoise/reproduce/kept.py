@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from statistics import mean
 from typing import Any, NamedTuple
 
 from filelock import FileLock
@@ -57,8 +58,13 @@ def note(folder: Path, table: Table, recipe: Recipe, cells: Iterable[tuple[Cell,
 
 def closed(folder: Path) -> AbstractContextManager[Any]:
     """While one command reads and writes a folder's files, others wait."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return FileLock(folder / ".lock")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / ".lock")
+        with lock:  # whether one may
+            return lock
+    except OSError as problem:
+        raise InputError(f"output folder {folder} cannot be used ({problem}); choose another --out") from None
 
 
 def besides(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> list[Beside]:
@@ -90,7 +96,9 @@ def beside(cell: Cell, own: Sequence[Outcome], protocol: Mapping[str, object]) -
         if None not in each
     }
     reported = "selected" if cell.measure in CALIBRATION else str(protocol["reported"])
-    return Beside(cell, ours, reported, int(str(protocol["seeds"])), len(own) - len(healthy))
+    rates = [each.noise_rate for each in own if each.noise_rate is not None]
+    rate = mean(rates) if rates else None
+    return Beside(cell, ours, reported, int(str(protocol["seeds"])), len(own) - len(healthy), rate)
 
 
 def _key(table: Table, recipe: Recipe, cell: Cell) -> Key:

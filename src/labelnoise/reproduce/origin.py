@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from labelnoise.data.rows import counted
 from labelnoise.reproduce.commands import commands
 from labelnoise.reproduce.committed import Committed
 from labelnoise.reproduce.outcomes import Outcome
@@ -24,8 +25,15 @@ def made(runs: Sequence[Outcome]) -> Iterator[tuple[str, str]]:
     days = sorted({run.facts["finished"][:10] for run in runs})
     yield "runs", f"{len(runs)} of seeds {numbers}, finished {' to '.join(dict.fromkeys((days[0], days[-1])))}"
     yield "device", _told(run.facts["device"] for run in runs)
+    yield "execution", _told(map(_execution, runs))
     yield "software", _told(map(_software, runs))
     yield "commit", _told(run.commit or "not known" for run in runs)
+
+
+def _execution(run: Outcome) -> str:
+    asked = run.facts["execution"]
+    flags = [name for name in ("deterministic", "eager") if asked[name]]
+    return ", ".join([run.facts["executor"], f"precision {asked['precision']}", *flags])
 
 
 def _software(run: Outcome) -> str:
@@ -36,4 +44,8 @@ def _told(values: Iterable[str]) -> str:
     # the one value, or several with the number of runs that have them
     listed = list(values)
     several = sorted(set(listed))
-    return several[0] if len(several) == 1 else "; ".join(f"{each} ({listed.count(each)} runs)" for each in several)
+    return (
+        several[0]
+        if len(several) == 1
+        else "; ".join(f"{each} ({counted(listed.count(each), 'run')})" for each in several)
+    )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 from labelnoise.data.rows import counted
@@ -11,7 +10,7 @@ from labelnoise.reproduce.committed import VERDICTS, Committed, Measured
 from labelnoise.reproduce.gallery import gallery
 from labelnoise.reproduce.origin import origin
 from labelnoise.reproduce.tables import lined, placed
-from labelnoise.reproduce.writing import RECIPES, parts
+from labelnoise.reproduce.writing import RECIPES, parts, published_over, reported
 
 INTRO = """\
 # Measured results
@@ -30,7 +29,6 @@ significantly worse than the best of their column (pooled two-sided t-test at 5 
 paper prints so. Under a noise stands the share of training labels that came out wrong, mean over all runs.
 """
 UNEXPLAINED = "Not explained yet."
-Rates = Mapping[tuple[str, str], float]  # of wrong labels, by part of a table and noise
 
 
 def page(found: Sequence[Committed], results: Path) -> str:
@@ -57,25 +55,16 @@ def _section(each: Committed) -> Iterator[str]:
     yield f"## {each}"
     yield (
         f"{facts['title']}. Recipe {each.recipe}: {RECIPES[each.recipe]}. Epoch reported: "
-        f"{', '.join(sorted({beside.reported for beside in besides}))}. Published: over {facts['protocol']['seeds']} "
-        "seeds where a spread is printed, else one."
+        f"{reported(besides)}. Published: {published_over(facts['protocol'])}."
     )
     yield lined([("", ""), *origin(each)])
-    yield from _grids(list(parts(besides)), _rates(each.cells))
+    yield from _grids(list(parts(besides)))
     if off := list(_off(each.cells)):
         yield "\n".join(["Off:", "", *off])
     yield _folded("Every cell at its last, selected and oracle epoch", lined([tables.HEAD, *tables.rows(besides)]))
 
 
-def _rates(cells: Iterable[Measured]) -> Rates:
-    found: dict[tuple[str, str], list[float]] = {}
-    for each in cells:
-        known = [run.noise_rate for run in each.runs if run.noise_rate is not None]
-        found.setdefault((placed(each.cell), each.cell.noise), []).extend(known)
-    return {place: mean(known) for place, known in found.items() if known}
-
-
-def _grids(found: Sequence[Mapping[str, Any]], rates: Rates) -> Iterator[str]:
+def _grids(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     # a table for each part, its noises across; where parts have one noise each, one table with the parts across
     columns = {
         (part["title"], noise): {method: cells[place] for method, cells in part["rows"]}
@@ -83,10 +72,11 @@ def _grids(found: Sequence[Mapping[str, Any]], rates: Rates) -> Iterator[str]:
         for place, noise in enumerate(part["noises"])
     }
     if len(columns) == len(found):
-        yield _grid([f"{part}<br>{_rated(part, noise, rates)}" for part, noise in columns], list(columns.values()))
+        heads = [f"{part['title']}<br>{_rated(part['noises'][0], part['rates'][0])}" for part in found]
+        yield _grid(heads, list(columns.values()))
         return
     for part in found:
-        heads = [_rated(part["title"], noise, rates) for noise in part["noises"]]
+        heads = list(map(_rated, part["noises"], part["rates"]))
         yield f"**{part['title']}**"
         yield _grid(heads, [columns[part["title"], noise] for noise in part["noises"]])
 
@@ -96,8 +86,7 @@ def _grid(heads: Sequence[str], columns: Sequence[Mapping[str, Any]]) -> str:
     return lined([["", *heads], *([method, *(_shown(column.get(method)) for column in columns)] for method in methods)])
 
 
-def _rated(part: str, noise: str, rates: Rates) -> str:
-    rate = rates.get((part, noise))
+def _rated(noise: str, rate: float | None) -> str:
     return noise if rate is None else f"{noise}<br>{100 * rate:.1f} % wrong"
 
 
@@ -108,7 +97,8 @@ def _shown(cell: Mapping[str, Any] | None) -> str:
     published = f"**{cell['published']}**" if cell["published_best"] else cell["published"]
     verdict = {"off": "**off**"}.get(cell["verdict"], cell["verdict"])
     difference = f"{cell['difference'].removesuffix(' !')} {verdict}".strip()
-    text = f"{ours}<br>{published}<br>{difference or 'no figure'}"
+    failed = f"<br>{cell['failed']}" if cell["failed"] else ""
+    text = f"{ours}<br>{published}<br>{difference or 'no figure'}{failed}"
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 

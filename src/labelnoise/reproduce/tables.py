@@ -7,11 +7,11 @@ from itertools import groupby
 
 from labelnoise.papers.paper import ACCURACY, Cell
 from labelnoise.reproduce.asked import KEYS
-from labelnoise.reproduce.beside import CALIBRATION, Beside, Spread, not_worse
+from labelnoise.reproduce.beside import LESS, Beside, Spread, not_worse
 
 RULES = ("last", "selected", "oracle")
 VERDICTS = {True: "within noise", False: "off", None: "–"}
-HEAD = ("data", "noise", "method", "runs", *RULES, "ours", "published", "difference", "")
+HEAD = ("data", "noise", "wrong labels", "method", "runs", *RULES, "ours", "published", "difference", "")
 LATEX = str.maketrans(
     {character: rf"\{character}" for character in "&%$#_{}"} | {"\\": r"\textbackslash{}", "±": r"$\pm$"}
 )
@@ -25,6 +25,7 @@ def rows(found: Sequence[Beside]) -> Iterator[tuple[str, ...]]:
         yield (
             placed(cell),
             cell.noise,
+            "–" if each.noise_rate is None else f"{100 * each.noise_rate:.1f} %",
             cell.method,
             _runs(each),
             *(_shown(each.ours.get(rule)) for rule in RULES),
@@ -52,7 +53,7 @@ def latex(title: str, found: Sequence[Beside]) -> str:
     return "\n".join(
         [
             f"% {title}",
-            rf"\begin{{tabular}}{{{'l' * 3}{'r' * (len(HEAD) - 3)}}}",
+            rf"\begin{{tabular}}{{{'l' * 4}{'r' * (len(HEAD) - 4)}}}",
             lines[0],
             r"\hline",
             *lines[1:],
@@ -67,11 +68,12 @@ def table(name: str, recipe: str, found: Sequence[Beside]) -> str:
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     sides = [f"{side}_{part}" for side in (*RULES, "ours", "published") for part in ("mean", "std", "runs")]
-    writer.writerow(["table", "recipe", *KEYS, "reported", *sides, "failed", "difference", "error", "within"])
-    for each in found:
+    rest = ("failed", "noise_rate", "difference", "error", "within", "ours_best", "published_best")
+    writer.writerow(["table", "recipe", *KEYS, "reported", *sides, *rest])
+    for each, best in zip(found, marks(found), strict=True):
         spreads = [*(each.ours.get(rule) for rule in RULES), each.reached, each.published]
         numbers = [value for spread in spreads for value in (spread or (None,) * 3)]
-        verdict = [each.failed, each.difference, each.error, each.within]
+        verdict = [each.failed, each.noise_rate, each.difference, each.error, each.within, *best]
         writer.writerow(
             [
                 name,
@@ -105,7 +107,7 @@ def marks(found: Sequence[Beside]) -> list[tuple[bool, bool]]:
     places = sorted(range(len(found)), key=lambda place: _column(found[place]))
     for _, together in groupby(places, key=lambda place: _column(found[place])):
         column = list(together)
-        less = found[column[0]].cell.measure in CALIBRATION
+        less = found[column[0]].cell.measure in LESS
         ours = not_worse([found[place].reached for place in column], less=less)
         columns |= {place: (mark, found[place].cell.best) for place, mark in zip(column, ours, strict=True)}
     return [columns[place] for place in range(len(found))]

@@ -1,7 +1,8 @@
 """The files of a reproduced table, and what is said before it is trained."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import torch
@@ -51,7 +52,7 @@ def write_all(
     table: Table, found: Sequence[Beside], recipe: Recipe, out: Path, chosen: Sequence[Choice] = ()
 ) -> list[Path]:
     """Markdown, CSV, LaTeX and HTML; what a search has chosen is in another CSV."""
-    title = titled(table, recipe)
+    title = titled(table, recipe, found)
     texts = {
         ".md": "\n".join(filter(None, (tables.markdown(title, found), choices.markdown(chosen)))),
         ".csv": tables.table(str(table), recipe, found),
@@ -66,10 +67,26 @@ def write_all(
     return [out / f"{stem}{end}" for end in texts]
 
 
-def titled(table: Table, recipe: Recipe) -> str:
+def titled(table: Table, recipe: Recipe, found: Sequence[Beside]) -> str:
     """What a table is of, in one line."""
-    reported = table.paper.facts["protocol"]["reported"]
-    return f"{table}, recipe {recipe} ({RECIPES[recipe]}); ours by the epoch that the paper reports: {reported}"
+    return f"{table}, recipe {recipe} ({RECIPES[recipe]}); ours by the epoch that the paper reports: {reported(found)}"
+
+
+def reported(found: Iterable[Beside]) -> str:
+    """Which epochs speak for the cells of a table."""
+    return ", ".join(sorted({each.reported for each in found}))
+
+
+def published_over(protocol: Mapping[str, Any]) -> str:
+    """How many runs the published figures are of."""
+    stated = "" if protocol.get("seeds_stated", True) else " (assumed, for it is not stated)"
+    return f"over {protocol['seeds']} seeds{stated} where a spread is printed, else one"
+
+
+def ours_over(found: Iterable[Beside]) -> str:
+    """How many runs ours are of."""
+    runs = sorted({each.reached.runs for each in found if each.reached})
+    return f"over {' or '.join(map(str, runs))} seeds" if runs else "nothing yet"
 
 
 def _of_search(tried: int) -> str:
@@ -82,7 +99,9 @@ def _page(table: Table, found: Sequence[Beside], recipe: Recipe, chosen: Sequenc
     told = {
         "paper": facts["title"],
         "recipe": f"{recipe}: {RECIPES[recipe]}",
-        "reported": f"{protocol['reported']}, over {protocol['seeds']} seeds",
+        "reported": reported(found),
+        "ours": ours_over(found),
+        "published": published_over(protocol),
         "chosen": protocol["chosen"],
     }
     return fill(
@@ -103,7 +122,14 @@ def parts(found: Sequence[Beside]) -> Iterator[dict[str, Any]]:
         cells = {(cell.method, cell.noise): text for cell, text in shown.items() if tables.placed(cell) == title}
         methods, noises = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
         rows = [(method, [cells.get((method, noise)) for noise in noises]) for method in methods]
-        yield {"title": title, "noises": noises, "rows": rows}
+        yield {"title": title, "noises": noises, "rows": rows, "rates": [_rate(found, title, each) for each in noises]}
+
+
+def _rate(found: Sequence[Beside], title: str, noise: str) -> float | None:
+    # of wrong labels in a column
+    here = [each for each in found if (tables.placed(each.cell), each.cell.noise) == (title, noise)]
+    rates = [each.noise_rate for each in here if each.noise_rate is not None]
+    return mean(rates) if rates else None
 
 
 def _shown(each: Beside, best: bool, published_best: bool) -> dict[str, Any]:
@@ -113,6 +139,9 @@ def _shown(each: Beside, best: bool, published_best: bool) -> dict[str, Any]:
         "published": "–" if each.published is None else str(each.published),
         "difference": "" if each.difference is None else f"{each.difference:+.2f}{off}",
         "verdict": {True: "within", False: "off", None: ""}[each.within],
+        "failed": f"{each.failed} of {each.failed + (each.reached.runs if each.reached else 0)} runs failed"
+        if each.failed
+        else "",
         "best": best,
         "published_best": published_best,
     }

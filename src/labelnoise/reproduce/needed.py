@@ -1,0 +1,20 @@
+"""Which data sets a table needs that are not here, told before anything is trained."""
+
+from collections.abc import Iterable
+
+from labelnoise.data.standard.cache import data_root, lacking
+from labelnoise.data.standard.catalogue import CARDS
+from labelnoise.papers.paper import Cell
+
+
+def missing(cells: Iterable[Cell]) -> str:
+    """A sentence on the data sets that cells need and the data root lacks, and how to get them; nothing if it has all.
+
+    Many tables have several, the last of which would be asked for after hours.
+    """
+    names = dict.fromkeys(cell.data.partition(":")[0] for cell in cells)
+    found = {card.name: card for name in names if name in CARDS and (card := lacking(CARDS[name]))}
+    if not found:
+        return ""
+    ways = "; ".join(f"{name}: {card.to_get}" for name, card in found.items())
+    return f"not in the data root {data_root()}: {', '.join(found)} ({ways})"
