@@ -24,8 +24,8 @@ def record_figure(sketch, tmp_path):
         for group in groups(sketch, cells, recipe):
             runs = trainings(group, seeds)
             note(folder, Table(sketch, name), recipe, made_of(runs))
-            found = [Outcome(each.identity, each.to_dict(), 0.4, None, {}, {}, FACTS, "c0ffee") for each in runs.configs]
-            outcomes.keep(folder / OUTCOMES, found)
+            found = [(each.identity, each.to_dict()) for each in runs.configs]
+            outcomes.keep(folder / OUTCOMES, [Outcome(*each, 0.4, None, {}, {}, FACTS, "c0ffee") for each in found])
         (folder / "a.svg").write_text("<svg/>")
         return folder
 
