@@ -93,7 +93,7 @@ def _of_paper(folder: Path) -> list[Committed]:
 
 
 def _read(folder: Path, known: list[Reason]) -> Committed:
-    table, recipe = _named(folder)
+    table, recipe = named(folder)
     cells = table.paper.cells(table.name)
     _check(table, cells, recipe, folder)
     own = finished(table, cells, recipe, folder)
@@ -103,7 +103,7 @@ def _read(folder: Path, known: list[Reason]) -> Committed:
 
 
 def _check_figure(folder: Path) -> None:
-    figure, recipe = _named(folder)
+    figure, recipe = named(folder)
     _check(figure, figures(figure.paper)[figure.name].cells, recipe, folder)
 
 
@@ -120,7 +120,8 @@ def _check(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) ->
         )
 
 
-def _named(folder: Path) -> tuple[Table, Recipe]:
+def named(folder: Path) -> tuple[Table, Recipe]:
+    """Of which table or figure a folder is, and by which recipe."""
     name, _, wanted = folder.name.partition("-")
     for recipe in get_args(Recipe):
         if recipe == wanted:
