@@ -63,9 +63,14 @@ class Committed(NamedTuple):
         return f"{self.table}, recipe {self.recipe}"
 
     @property
+    def published(self) -> list[Measured]:
+        """The cells that there is a figure of; others are variants of ours."""
+        return [each for each in self.cells if each.cell.printed]
+
+    @property
     def verdicts(self) -> dict[str, int]:
-        """How many cells are what."""
-        found = [cell.verdict for cell in self.cells]
+        """How many published cells are what."""
+        found = [each.verdict for each in self.published]
         return {name: found.count(name) for name in VERDICTS}
 
 
