@@ -14,6 +14,32 @@ FACTS = {
 
 
 @pytest.fixture
+def record_figure(sketch, tmp_path):
+    """A function that writes made-up outcomes of cells of a figure, of as many seeds, and an empty picture."""
+    from labelnoise.papers.figures import figures
+    from labelnoise.reproduce import outcomes
+    from labelnoise.reproduce.asked import Table
+    from labelnoise.reproduce.groups import groups, trainings
+    from labelnoise.reproduce.kept import OUTCOMES, note
+    from labelnoise.reproduce.outcomes import Outcome
+    from labelnoise.reproduce.run import made_of
+
+    def write(name, recipe="paper", *, seeds=1, methods=None):
+        folder = tmp_path / "results" / "sketch" / f"{name}-{recipe}"
+        folder.mkdir(parents=True)
+        cells = [cell for cell in figures(sketch)[name].cells if methods is None or cell.method in methods]
+        for group in groups(sketch, cells, recipe):
+            runs = trainings(group, seeds)
+            note(folder, Table(sketch, name), recipe, made_of(runs))
+            found = [(each.identity, each.to_dict()) for each in runs.configs]
+            outcomes.keep(folder / OUTCOMES, [Outcome(*each, 0.4, None, {}, {}, FACTS, "c0ffee") for each in found])
+        (folder / "a.svg").write_text("<svg/>")
+        return folder
+
+    return write
+
+
+@pytest.fixture
 def record(tiny, tmp_path):
     """A function that writes made-up outcomes of cells of a table: an accuracy for each seed, None of a failure."""
     from labelnoise.reproduce import outcomes

@@ -88,3 +88,39 @@ def test_a_folder_without_a_recipe_in_its_name_is_refused(record, tmp_path):
     folder.rename(folder.with_name("table1"))
     with pytest.raises(InputError, match="is not called TABLE-RECIPE, as in table1-paper"):
         read(tmp_path)
+
+
+def test_cells_of_another_recipe_in_the_folder_are_refused(record, tmp_path):
+    folder = record(recipe="fast")
+    folder.rename(folder.with_name("table1-paper"))
+    sentence = r"table1-paper is for cells of tiny/table1, recipe paper, but 2 of 2 .* of tiny, recipe fast; move them"
+    with pytest.raises(InputError, match=sentence):
+        read(tmp_path)
+
+
+def test_cells_that_the_table_does_not_have_are_refused(tiny, record, tmp_path):
+    record()
+    path = tiny.folder / "table1.csv"
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if ",none,CE," not in line))
+    with pytest.raises(InputError, match=r"1 of 2 in its cells\.jsonl are others, such as CE on digits, none, of tiny"):
+        read(tmp_path)
+
+
+def test_a_figure_is_no_table(record_figure, tmp_path):
+    record_figure("fig3")
+    assert read(tmp_path) == []
+
+
+def test_figures_by_an_older_recipe_are_refused(sketch, record_figure, tmp_path):
+    record_figure("fig3")
+    path = sketch.folder / "paper.yaml"
+    path.write_text(path.read_text().replace("epochs: 3", "epochs: 4"))
+    with pytest.raises(InputError, match=r"fig3-paper has CE on .* by another recipe than paper is today .*: train\)"):
+        read(tmp_path)
+
+
+def test_cells_of_another_figure_are_refused(record_figure, tmp_path):
+    folder = record_figure("fig3")
+    folder.rename(folder.with_name("fig5-paper"))
+    with pytest.raises(InputError, match="fig5-paper is for cells of sketch/fig5, recipe paper, but 8 of 8"):
+        read(tmp_path)

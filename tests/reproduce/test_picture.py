@@ -1,4 +1,6 @@
 import csv
+import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -7,10 +9,14 @@ import pytest
 from labelnoise.papers.figures import figures
 from labelnoise.report.template import Drawing, Panel, legend
 from labelnoise.reproduce.asked import Table
+from labelnoise.reproduce.committed import named
+from labelnoise.reproduce.figure import drawn
 from labelnoise.reproduce.picture import markdown, write_figure
 from labelnoise.reproduce.series import series
 
 SVG = '<svg viewBox="0 0 100 50" role="img"><path d="M 0 0" /></svg>'
+COMMITTED = sorted((Path(__file__).parents[2] / "results").glob("*/fig*/"))
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 DRAWING = Drawing([Panel(SVG, "digits")], "Means over seeds.", legend(["LS"]))
 
 
@@ -79,3 +85,17 @@ def test_figures_without_a_value_for_each_run_have_no_table(sketch):
     text = markdown(Table(sketch, "fig9"), figure, [], DRAWING, "paper")
     assert text.startswith("sketch/fig9, computed\n")
     assert "|" not in text
+
+
+@pytest.mark.parametrize("folder", COMMITTED, ids=lambda folder: f"{folder.parent.name}-{folder.name}")
+@pytest.mark.parametrize(("kind", "rounding"), [(".svg", 0.011), (".csv", 1e-6)])
+def test_committed_figures_are_those_that_are_drawn_of_committed_records(folder, kind, rounding, tmp_path):
+    """Nothing is trained for it; last digits may differ, for another machine rounds otherwise."""
+    asked, recipe = named(folder)
+    figure = figures(asked.paper)[asked.name]
+    paths = write_figure(asked, figure, *drawn(asked, figure, recipe, folder), recipe=recipe, out=tmp_path)
+    (path,) = (path for path in paths if path.suffix == kind)
+    kept, again = (folder / path.name).read_text(encoding="utf-8"), path.read_text(encoding="utf-8")
+    assert NUMBER.sub("#", again) == NUMBER.sub("#", kept)
+    numbers = [np.array(NUMBER.findall(text), dtype=float) for text in (again, kept)]
+    np.testing.assert_allclose(*numbers, rtol=1e-5, atol=rounding)

@@ -39,6 +39,15 @@ def test_what_cannot_be_run_is_counted_by_reason(tiny, shown):
     assert "| tiny/table1 | 2 | unknown method 'sce'" in shown()
 
 
+def test_cells_that_need_data_on_request_are_not_runnable_here(tiny, shown):
+    with (tiny.folder / "table1.csv").open("a") as file:
+        file.write("clothing1m,none,CE,70.0,,0\n")
+    path = tiny.folder / "paper.yaml"
+    path.write_text(path.read_text().replace("[digits]", "[digits, clothing1m]"))
+    assert rows(shown(), "tiny/table1") == [[5, 4, 0, 0, 0, 0, 0, 4, 1]]
+    assert "| tiny/table1 | 1 | Clothing1M" in shown()
+
+
 def test_figures_are_listed(tiny, shown, tmp_path):
     with (tiny.folder / "paper.yaml").open("a") as file:
         file.write("figures: [{name: fig1, shows: A line.}]\n")

@@ -10,9 +10,14 @@ from labelnoise.reproduce.groups import Recipe
 Box = tuple[frozenset[str], ...]  # of each key some values; all combinations of them are meant
 
 
-def commands(table: Table, recipe: Recipe, seeds: dict[Cell, int], out: str) -> list[str]:
-    """For cells with so many runs each: as few commands as there are blocks of equal numbers."""
-    everything = table.paper.cells(table.name)
+def commands(
+    table: Table, recipe: Recipe, seeds: dict[Cell, int], out: str, everything: Sequence[Cell] = ()
+) -> list[str]:
+    """For cells with so many runs each: as few commands as there are blocks of equal numbers.
+
+    Of a figure, `everything` is what it draws.
+    """
+    everything = everything or table.paper.cells(table.name)
     found = []
     for count in dict.fromkeys(seeds.values()):
         for box in boxes([cell for cell, runs in seeds.items() if runs == count]):

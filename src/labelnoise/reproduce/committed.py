@@ -1,17 +1,20 @@
-"""Records that were kept for good: a folder for each table and recipe, and by hand why cells are off.
+"""Records that were kept for good: a folder for each table or figure and recipe, and by hand why cells are off.
 
-RESULTS/PAPER/TABLE-RECIPE/runs.jsonl, cells.jsonl    as `labelnoise reproduce` leaves them
+RESULTS/PAPER/TABLE-RECIPE/runs.jsonl, cells.jsonl    as `labelnoise reproduce` leaves them; of a figure, FIGURE-RECIPE
 RESULTS/PAPER/reasons.yaml                            see `reasons`
 """
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, get_args
 
 from labelnoise.errors import InputError
+from labelnoise.papers.figures import figures
 from labelnoise.papers.paper import Cell
 from labelnoise.reproduce import asked, reasons, stale
-from labelnoise.reproduce.asked import Table
+from labelnoise.reproduce.asked import KEYS, Table
 from labelnoise.reproduce.beside import Beside
 from labelnoise.reproduce.groups import Recipe
 from labelnoise.reproduce.kept import CELLS, beside, finished
@@ -60,14 +63,23 @@ class Committed(NamedTuple):
         return f"{self.table}, recipe {self.recipe}"
 
     @property
+    def published(self) -> list[Measured]:
+        """The cells that there is a figure of; others are variants of ours."""
+        return [each for each in self.cells if each.cell.printed]
+
+    @property
     def verdicts(self) -> dict[str, int]:
-        """How many cells are what."""
-        found = [cell.verdict for cell in self.cells]
+        """How many published cells are what."""
+        found = [each.verdict for each in self.published]
         return {name: found.count(name) for name in VERDICTS}
 
 
 def committed(results: Path) -> list[Committed]:
-    """All that a folder of results holds; cells by an older form of a recipe are refused, and reasons for nothing."""
+    """All tables that a folder of results holds.
+
+    Cells by an older form of a recipe are refused, also those of figures, and so are cells of something else and
+    reasons for nothing.
+    """
     return [each for folder in sorted(results.glob("*/")) for each in _of_paper(folder)]
 
 
@@ -76,6 +88,8 @@ def _of_paper(folder: Path) -> list[Committed]:
     known = reasons.read(path)
     every = [_read(each.parent, known) for each in sorted(folder.glob(f"table*/{CELLS}"))]
     found = [each for each in every if each.cells]  # of others no run is finished yet
+    for each in sorted(folder.glob(f"fig*/{CELLS}")):
+        _check_figure(each.parent)
     used = {cell.reason for each in found for cell in each.cells}
     for reason in known:
         if reason.sentence not in used:
@@ -84,16 +98,35 @@ def _of_paper(folder: Path) -> list[Committed]:
 
 
 def _read(folder: Path, known: list[Reason]) -> Committed:
-    table, recipe = _named(folder)
+    table, recipe = named(folder)
     cells = table.paper.cells(table.name)
-    stale.check(table, cells, recipe, folder)
+    _check(table, cells, recipe, folder)
     own = finished(table, cells, recipe, folder)
     besides = {cell: beside(cell, runs, table.paper.facts["protocol"]) for cell, runs in own.items() if runs}
     measured = [Measured(found, tuple(own[cell])) for cell, found in besides.items()]
     return Committed(table, recipe, folder, [_explained(each, folder, table, recipe, known) for each in measured])
 
 
-def _named(folder: Path) -> tuple[Table, Recipe]:
+def _check_figure(folder: Path) -> None:
+    figure, recipe = named(folder)
+    _check(figure, figures(figure.paper)[figure.name].cells, recipe, folder)
+
+
+def _check(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> None:
+    stale.check(table, cells, recipe, folder)
+    own = {(table.paper.folder.name, recipe, *(getattr(cell, key) for key in KEYS)) for cell in cells}
+    lines = [json.loads(line) for line in (folder / CELLS).read_text(encoding="utf-8").splitlines()]
+    others = [line for line in lines if tuple(line[key] for key in ("paper", "recipe", *KEYS)) not in own]
+    if others:
+        what = "{method} on {data}, {noise}, of {paper}, recipe {recipe}".format(**others[0])
+        raise InputError(
+            f"{folder} is for cells of {table}, recipe {recipe}, but {len(others)} of {len(lines)} in its {CELLS} are "
+            f"others, such as {what}; move them to a folder with their name, or delete their lines"
+        )
+
+
+def named(folder: Path) -> tuple[Table, Recipe]:
+    """Of which table or figure a folder is, and by which recipe."""
     name, _, wanted = folder.name.partition("-")
     for recipe in get_args(Recipe):
         if recipe == wanted:

@@ -1,14 +1,16 @@
 """Committed pictures of figures, with what they show and how they are drawn again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
+from labelnoise.errors import InputError
 from labelnoise.papers.figures import Figure, figures
 from labelnoise.papers.paper import paper, papers
-from labelnoise.reproduce import outcomes
-from labelnoise.reproduce.kept import OUTCOMES
+from labelnoise.reproduce.asked import Table
+from labelnoise.reproduce.commands import commands
+from labelnoise.reproduce.committed import named
+from labelnoise.reproduce.kept import finished
 from labelnoise.reproduce.origin import made
-from labelnoise.reproduce.outcomes import Outcome
 
 
 def gallery(results: Path, seen_from: str) -> Iterator[str]:
@@ -16,19 +18,24 @@ def gallery(results: Path, seen_from: str) -> Iterator[str]:
     for name in papers():
         for figure in figures(paper(name)).values():
             for path in sorted(results.glob(f"{name}/{figure.name}-*/*.svg")):
-                yield from _shown(name, figure, path, f"{seen_from}/{'/'.join(path.parts[-3:])}")
+                asked = Table(paper(name), figure.name)
+                yield f"### {asked}"
+                yield figure.shows
+                yield f"![{figure.shows}]({seen_from}/{'/'.join(path.parts[-3:])})"
+                yield _trained(asked, figure, path.parent) if figure.cells else _computed(asked)
 
 
-def _shown(name: str, figure: Figure, path: Path, link: str) -> Iterator[str]:
-    recipe = path.parent.name.partition("-")[2]
-    words = ["labelnoise", "reproduce", f"{name}/{figure.name}", *(["--recipe", recipe] if recipe != "paper" else [])]
-    yield f"### {name}/{figure.name}"
-    yield figure.shows
-    yield f"![{figure.shows}]({link})"
-    yield f"`{' '.join(words)}`{_made(list(outcomes.read(path.parent / OUTCOMES).values()))}"
+def _trained(asked: Table, figure: Figure, folder: Path) -> str:
+    _, recipe = named(folder)
+    own = {cell: runs for cell, runs in finished(asked, figure.cells, recipe, folder).items() if runs}
+    if not own:
+        raise InputError(f"{folder} has a picture but no finished run of {asked}; restore its records or delete it")
+    seeds = {cell: len(runs) for cell, runs in own.items()}
+    typed = commands(asked, recipe, seeds, "/".join(folder.parts[-3:]), figure.cells)
+    runs = list({run.run: run for several in own.values() for run in several}.values())
+    facts = ", ".join(f"{key} {value}" for key, value in made(runs))
+    return f"{' and '.join(f'`{command}`' for command in typed)}: {facts}."
 
 
-def _made(runs: Sequence[Outcome]) -> str:
-    if not runs:
-        return ": computed, nothing is trained."
-    return f": {', '.join(f'{key} {value}' for key, value in made(runs))}."
+def _computed(asked: Table) -> str:
+    return f"`labelnoise reproduce {asked}`: computed, nothing is trained; a test draws it anew and compares."

@@ -44,8 +44,6 @@ def _told(values: Iterable[str]) -> str:
     # the one value, or several with the number of runs that have them
     listed = list(values)
     several = sorted(set(listed))
-    return (
-        several[0]
-        if len(several) == 1
-        else "; ".join(f"{each} ({counted(listed.count(each), 'run')})" for each in several)
-    )
+    if len(several) == 1:
+        return several[0]
+    return "; ".join(f"{each} ({counted(listed.count(each), 'run')})" for each in several)

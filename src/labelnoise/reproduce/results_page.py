@@ -42,12 +42,17 @@ def page(found: Sequence[Committed], results: Path) -> str:
 def _overview(found: Sequence[Committed]) -> str:
     if not found:
         return "Nothing is measured yet."
-    rows = [["", "cells measured", *VERDICTS]]
+    rows = [["", "published cells measured", *VERDICTS]]
     for each in found:
         anchor = str(each).replace("/", "").replace(",", "").replace(" ", "-")
-        of = len(each.table.paper.cells(each.table.name))
-        rows.append([f"[{each}](#{anchor})", f"{len(each.cells)} of {of}", *map(str, each.verdicts.values())])
+        rows.append([f"[{each}](#{anchor})", _measured(each), *map(str, each.verdicts.values())])
     return lined(rows)
+
+
+def _measured(each: Committed) -> str:
+    measured, published = each.published, each.table.paper.published(each.table.name)
+    besides = f", and {counted(more, 'variant')} of ours" if (more := len(each.cells) - len(measured)) else ""
+    return f"{len(measured)} of {len(published)}{besides}"
 
 
 def _section(each: Committed) -> Iterator[str]:

@@ -18,8 +18,9 @@ INTRO = """\
 Of all published cells of the four papers: how many there are, how many a command can train, how many are measured, and
 what came out. [Measured results](results.md) has the figures, and why cells are off.
 
-A cell is runnable if the package has its data set, noise, method, network and settings. Of those that are measured,
-some are not judged, for neither side has a spread; of those that are not, some are left, and some need data on request.
+A cell is runnable if the package has its data set, noise, method, network and settings, and anybody can get the data:
+it is measured, or left. Some of the measured are not judged, for neither side has a spread. A cell that needs data on
+request is not runnable here, but it is for whoever has them.
 """
 HEAD = ["", "cells", "runnable", "measured", *VERDICTS, LEFT, ON_REQUEST]
 Census = Mapping[str, Sequence[Standing]]  # by table
@@ -51,7 +52,7 @@ def _rows(census: Census) -> Iterator[list[str]]:
 
 def _row(title: str, cells: Sequence[Standing]) -> list[str]:
     names = [cell.name for cell in cells]
-    runnable = len(names) - names.count(IMPOSSIBLE)
+    runnable = len(names) - names.count(IMPOSSIBLE) - names.count(ON_REQUEST)
     measured = sum(names.count(verdict) for verdict in VERDICTS)
     numbers = [len(names), runnable, measured, *(names.count(name) for name in (*VERDICTS, LEFT, ON_REQUEST))]
     return [title, *map(str, numbers)]
