@@ -55,6 +55,17 @@ def test_figure_2_of_label_smoothing_has_the_means_of_table_7():
     assert sum(not math.isnan(mean) for mean in cells.values()) == 2 * 6
 
 
+def test_figure_5_of_logistic_normal_has_the_mean_that_table_1_prints_of_the_chosen_setting():
+    source = paper("logistic_normal")
+    (printed,) = (
+        cell.mean
+        for cell in source.published("table1")
+        if (cell.data, cell.noise, cell.method) == ("cifar10", "random:0.4", "LN")
+    )
+    means = {cell.method: cell.mean for cell in figures(source)["fig5"].cells if not math.isnan(cell.mean)}
+    assert means == {"LN λ=0.5 τ=1": printed}
+
+
 def test_seeds_are_the_papers_unless_a_figure_shows_single_runs(sketch):
     found = figures(sketch)
     assert (found["fig1"].seeds, found["fig4"].seeds) == (2, 1)

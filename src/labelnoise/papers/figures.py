@@ -30,7 +30,7 @@ def figures(paper: Paper) -> dict[str, Figure]:
     return {each["name"]: _figure(paper, each, printed) for each in paper.facts.get("figures", [])}
 
 
-def _figure(paper: Paper, facts: Mapping[str, Any], printed: Mapping[str, Cell]) -> Figure:
+def _figure(paper: Paper, facts: Mapping[str, Any], printed: Mapping[tuple[Any, ...], Cell]) -> Figure:
     return Figure(
         name=facts["name"],
         kind=facts["kind"],
@@ -42,7 +42,7 @@ def _figure(paper: Paper, facts: Mapping[str, Any], printed: Mapping[str, Cell])
     )
 
 
-def _cells(paper: Paper, part: Mapping[str, Any], printed: Mapping[str, Cell]) -> Iterator[Cell]:
+def _cells(paper: Paper, part: Mapping[str, Any], printed: Mapping[tuple[Any, ...], Cell]) -> Iterator[Cell]:
     for where in product(part["data"], part["noises"], part["methods"], part["measures"]):
         data, noise, method, measure = where
         cell = Cell(data, noise, method, nan, None, best=False, net=part.get("net", ""), measure=measure)
@@ -50,12 +50,12 @@ def _cells(paper: Paper, part: Mapping[str, Any], printed: Mapping[str, Cell]) -
         yield cell._replace(mean=same.mean, std=same.std) if same else cell
 
 
-def _printed(paper: Paper) -> dict[str, Cell]:
+def _printed(paper: Paper) -> dict[tuple[Any, ...], Cell]:
     cells = (cell for table in paper.tables for cell in paper.published(table))
     return {_training(paper, cell): cell for cell in cells}
 
 
-def _training(paper: Paper, cell: Cell) -> str:
-    # the same by whatever name: a smoothing of 0 is cross-entropy
+def _training(paper: Paper, cell: Cell) -> tuple[Any, ...]:
+    # the same by whatever name: a smoothing of 0 is cross-entropy; settings come in any order
     method = paper.method(cell.method, cell.data, cell.noise)
-    return repr((cell.data, cell.noise, method, cell.net, cell.measure))
+    return cell.data, cell.noise, method.name, *sorted(method.settings.items()), cell.net, cell.measure
