@@ -28,6 +28,10 @@ def test_without_a_file_there_is_no_reason(tmp_path):
     assert read(tmp_path / "reasons.yaml") == []
 
 
+def test_a_list_without_entries_has_no_reason(explain):
+    assert read(explain()) == []
+
+
 @pytest.mark.parametrize("entry", ["{data: mnist}", "{seed: 3, reason: Why not.}", "Why not."])
 def test_what_is_no_reason_is_refused(entry, explain):
     with pytest.raises(InputError, match=r"reasons.yaml: an entry has a `reason` and some of table, recipe, data"):

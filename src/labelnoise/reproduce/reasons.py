@@ -30,8 +30,8 @@ class Reason(NamedTuple):
 
 
 def read(path: Path) -> list[Reason]:
-    """All reasons of a file; none where there is no file."""
-    return [_reason(entry, path) for entry in read_yaml(path).get("reasons", [])] if path.exists() else []
+    """All reasons of a file; none where there is no file, or nothing in it yet."""
+    return [_reason(entry, path) for entry in read_yaml(path).get("reasons") or ()] if path.exists() else []
 
 
 def _reason(entry: Any, path: Path) -> Reason:
