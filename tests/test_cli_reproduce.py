@@ -145,6 +145,12 @@ def test_what_nobody_published_is_refused_in_a_sentence():
     assert "no cell has data 'svhn'" in result.output
 
 
+def test_methods_that_name_none_are_refused_in_a_sentence():
+    result = run("logistic_normal/table1", "--methods", "", "--dry-run")
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "--methods names none" in result.output
+
+
 def test_a_folder_whose_recipe_was_mended_since_takes_no_more_cells_until_its_own_are_trained_again(tiny, tmp_path):
     words = ("tiny/table1", "--only", "noise=none", "--seeds", "1", "--quiet", "--out", str(tmp_path / "out"))
     assert run(*words, "--methods", "CE").exit_code == 0

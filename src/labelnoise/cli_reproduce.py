@@ -56,7 +56,7 @@ def reproduce(
     from labelnoise.errors import InputError
     from labelnoise.papers.figures import figures
     from labelnoise.report.terminal import Terminal
-    from labelnoise.reproduce.asked import chosen, parsed, table
+    from labelnoise.reproduce.asked import chosen, listed, parsed, table
     from labelnoise.reproduce.groups import groups
     from labelnoise.reproduce.kept import closed
     from labelnoise.reproduce.needed import missing
@@ -69,7 +69,7 @@ def reproduce(
     way = execution(executor=executor, precision=precision, deterministic=deterministic, eager=eager)
     wanted = table(what)
     figure = figures(wanted.paper).get(wanted.name)
-    wishes = parsed([*only, *(f"method={each.strip()}" for each in (methods or "").split(",") if each.strip())])
+    wishes = parsed([*only, *(listed(methods) if methods is not None else ())])
     everything = figure.cells if figure else wanted.paper.cells(wanted.name)
     cells = chosen(everything, wishes) if everything or wishes else []
     if search and figure:

@@ -2,7 +2,7 @@ import pytest
 
 from labelnoise.errors import InputError
 from labelnoise.papers import paper
-from labelnoise.reproduce.asked import chosen, parsed, table
+from labelnoise.reproduce.asked import chosen, listed, parsed, table
 
 CELLS = paper("logistic_normal").published("table1")
 
@@ -54,3 +54,19 @@ def test_without_wishes_all_cells_are_meant():
 def test_a_wish_that_no_cell_fulfils_is_refused(wishes, sentence):
     with pytest.raises(InputError, match=sentence):
         chosen(CELLS, parsed(wishes))
+
+
+def test_methods_with_commas_between_them_are_alternatives():
+    assert parsed(listed("CE, LN,")) == {"method": ["CE", "LN"]}
+
+
+@pytest.mark.parametrize("methods", ["", ",", " , "])
+def test_a_list_of_no_method_does_not_mean_all_of_them(methods):
+    with pytest.raises(InputError, match=f"--methods names none in '{methods}'; name some, as in CE,LN"):
+        listed(methods)
+
+
+@pytest.mark.parametrize("value", ["LN", "diagonal"])
+def test_a_name_with_a_comma_is_quoted_with_the_option_that_takes_it(value):
+    with pytest.raises(InputError, match="'LN, diagonal', 'LN, full', .* by --only \"method=LN, diagonal\"$"):
+        chosen(paper("logistic_normal").published("table3"), {"method": [value]})

@@ -31,6 +31,14 @@ def table(text: str) -> Table:
     return Table(source, wanted)
 
 
+def listed(methods: str) -> list[str]:
+    """Each of several methods, with commas between them, as the wish `method=…`."""
+    names = [each.strip() for each in methods.split(",") if each.strip()]
+    if not names:
+        raise InputError(f"--methods names none in {methods!r}; name some, as in CE,LN, or leave it out for all")
+    return [f"method={name}" for name in names]
+
+
 def parsed(wishes: Sequence[str]) -> dict[str, list[str]]:
     """`key=value` by key; values of the same key are alternatives."""
     found: dict[str, list[str]] = {}
@@ -48,8 +56,16 @@ def chosen(cells: Sequence[Cell], only: Mapping[str, Sequence[str]]) -> list[Cel
         known = list(dict.fromkeys(getattr(cell, key) for cell in cells))
         for value in values:
             if value not in known:
-                raise InputError(f"no cell has {key} {value!r}; {nearest(value, known)}")
+                raise InputError(f"no cell has {key} {value!r}; {_instead(key, value, known)}")
     found = [cell for cell in cells if all(getattr(cell, key) in values for key, values in only.items())]
     if not found:
         raise InputError("no cell has all of that; leave out one --only")
     return found
+
+
+def _instead(key: str, value: str, known: Sequence[str]) -> str:
+    with_comma = sorted((name for name in known if "," in name), key=lambda name: (value not in name, name))
+    if not with_comma:
+        return nearest(value, known)
+    names = ", ".join(map(repr, sorted(known)))
+    return f'known are {names}; one with a comma is asked for by --only "{key}={with_comma[0]}"'
