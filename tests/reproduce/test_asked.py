@@ -68,5 +68,5 @@ def test_a_list_of_no_method_does_not_mean_all_of_them(methods):
 
 @pytest.mark.parametrize("value", ["LN", "diagonal"])
 def test_a_name_with_a_comma_is_quoted_with_the_option_that_takes_it(value):
-    with pytest.raises(InputError, match="'LN, diagonal', 'LN, full', .* by --only \"method=LN, diagonal\"$"):
+    with pytest.raises(InputError, match=r"'LN, diagonal', 'LN, full', .* by --only \"method=LN, diagonal\"$"):
         chosen(paper("logistic_normal").published("table3"), {"method": [value]})
