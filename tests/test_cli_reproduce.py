@@ -92,6 +92,14 @@ def test_a_small_table_is_trained_printed_and_written(tiny, tmp_path):
     assert "| digits | none | 0.0 % | CE | 2 |" in written  # of the command before
 
 
+def test_a_dry_run_says_what_it_would_train_also_when_it_is_to_be_quiet(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1e6)
+    words = ("tiny/table1", "--methods", "CE", "--device", "cpu", "--quiet", "--out", str(tmp_path / "out"))
+    assert run(*words, "--dry-run").output.endswith("in all 4 runs, 8 epochs, about 1 second on cpu\n")
+    assert run(*words).exit_code == 0
+    assert run(*words, "--dry-run").output.endswith("in all 0 runs; 4 runs are there already\n")
+
+
 def test_how_the_device_is_used_can_be_said_and_is_kept(tiny, tmp_path):
     options = "--methods CE --only noise=none --seeds 1 --precision float32 --deterministic --executor packed --quiet"
     assert run("tiny/table1", *options.split(), "--device", "cpu", "--out", str(tmp_path)).exit_code == 0

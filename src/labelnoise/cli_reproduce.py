@@ -56,9 +56,10 @@ def reproduce(
     from labelnoise.errors import InputError
     from labelnoise.papers.figures import figures
     from labelnoise.report.terminal import Terminal
+    from labelnoise.reproduce import outcomes
     from labelnoise.reproduce.asked import chosen, listed, parsed, table
     from labelnoise.reproduce.groups import groups
-    from labelnoise.reproduce.kept import closed
+    from labelnoise.reproduce.kept import OUTCOMES, closed
     from labelnoise.reproduce.needed import missing
     from labelnoise.reproduce.run import Place
     from labelnoise.reproduce.stale import check
@@ -84,8 +85,8 @@ def reproduce(
         click.echo(absent)
     if not dry_run:
         closed(folder)  # raises where one may not write
-    if not quiet:
-        for sentence in announced(parts, seeds, place):
+    if dry_run or not quiet:
+        for sentence in announced(parts, seeds, place, outcomes.read(folder / OUTCOMES)):
             click.echo(sentence)
     if dry_run:
         return

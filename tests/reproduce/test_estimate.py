@@ -43,14 +43,15 @@ def test_rows_of_an_epoch_are_what_split_and_balance_leave(data, job, expected):
 def test_time_is_that_of_all_images_that_networks_see(tiny, monkeypatch):
     monkeypatch.setattr(module, "rate", lambda data, job, device: 1000.0)
     (group,) = groups(tiny, tiny.published("table1"), "paper")
-    assert seconds(group, 3, CPU) == pytest.approx(0.7 * 1797 * 2 * 3 * 4 / 1000, rel=1e-3)
+    assert seconds(group, group.trained(3), CPU) == pytest.approx(0.7 * 1797 * 2 * 3 * 4 / 1000, rel=1e-3)
 
 
 def test_two_networks_take_twice_the_time(monkeypatch):
     monkeypatch.setattr(module, "rate", lambda data, job, device: 1000.0)
     source = paper("causal_nl")
     cells = [cell for cell in source.published("table1") if cell.noise == "instance:0.2"]
-    by_method = {cell.method: seconds(groups(source, [cell], "paper")[0], 1, CPU) for cell in cells}
+    alone = {cell.method: groups(source, [cell], "paper")[0] for cell in cells}
+    by_method = {method: seconds(group, group.trained(1), CPU) for method, group in alone.items()}
     assert by_method["Co-teaching"] == pytest.approx(2 * 54_000 * 200 / 1000)
     assert by_method["CE"] == pytest.approx(54_000 * 100 / 1000)
 

@@ -9,6 +9,8 @@ from labelnoise.reproduce.asked import Table
 from labelnoise.reproduce.beside import Beside, Spread
 from labelnoise.reproduce.choices import Choice
 from labelnoise.reproduce.groups import groups
+from labelnoise.reproduce.kept import OUTCOMES
+from labelnoise.reproduce.outcomes import read
 from labelnoise.reproduce.writing import announced, published_over, titled, write_all
 
 CPU = torch.device("cpu")
@@ -32,6 +34,33 @@ def test_of_a_search_it_is_said_how_many_runs_it_has(tiny, monkeypatch):
     runs = 2 * 3 + 2 * (3 + 2)  # cross-entropy with three seeds; three points, of which one goes on with two more
     assert f"{runs} runs (6 of a search) × 2 epochs" in first
     assert total.startswith(f"in all {runs} runs (6 of a search), {2 * runs} epochs, about 40 seconds")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "runs", "epochs"),
+    [
+        (2, "0 runs; 8 runs are there already", "0 runs; 8 runs are there already"),
+        (
+            3,
+            "4 runs × 2 epochs, about 10 seconds; 8 runs are there already",
+            "4 runs, 8 epochs, about 10 seconds on cpu; 8 runs are there already",
+        ),
+    ],
+)
+def test_what_is_there_already_is_not_announced_again(tiny, record, seeds, runs, epochs):
+    cells = tiny.published("table1")
+    folder = record({(cell.method, cell.noise): (0.8, 0.9) for cell in cells})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(estimate, "rate", lambda data, job, device: 1000.0)
+        said = list(announced(groups(tiny, cells, "paper"), seeds, CPU, read(folder / OUTCOMES)))
+    assert said == [f"digits, mlp: CE, GCE × 2 noises × {seeds} seeds, {runs}", f"in all {epochs}"]
+
+
+def test_a_single_run_is_there(tiny, record, monkeypatch):
+    monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1000.0)
+    known = read(record({("CE", "none"): (0.8,)}) / OUTCOMES)
+    *_, total = announced(groups(tiny, tiny.published("table1"), "paper"), 1, CPU, known)
+    assert total.endswith("; 1 run is there already")
 
 
 def test_four_files_hold_the_table(tiny, found, tmp_path):

@@ -1,6 +1,7 @@
 """How long a table takes on a device, before it is begun: a few steps of its networks are timed."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -32,10 +33,10 @@ FEWEST = 3  # rows of each class at least, so that every part of the split has o
 WARM = 2  # epochs that are not counted where whole ones are timed
 
 
-def seconds(group: Group, seeds: int, device: torch.device) -> float:
-    """That all runs of a group take, about: of images, evaluation and the compiler are not in it."""
+def seconds(group: Group, trained: Iterable[tuple[Named, int]], device: torch.device) -> float:
+    """That so many runs of a group's methods take, about: of images, evaluation and the compiler are not in it."""
     data, job = group.cells[0].data, group.job(group.cells[0])
-    passes = sum(backbones(method.name) * runs for method, runs in group.trained(seeds))  # of one epoch
+    passes = sum(backbones(method.name) * runs for method, runs in trained)  # of one epoch
     return rows(data, job) * job.train.epochs * passes / rate(data, job, device)
 
 

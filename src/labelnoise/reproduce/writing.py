@@ -15,6 +15,8 @@ from labelnoise.reproduce.asked import Table
 from labelnoise.reproduce.beside import Beside
 from labelnoise.reproduce.choices import Choice
 from labelnoise.reproduce.groups import Group, Recipe
+from labelnoise.reproduce.left import Left, left, together
+from labelnoise.reproduce.outcomes import Outcome
 
 RECIPES = {
     "paper": "as the paper says",
@@ -24,28 +26,22 @@ RECIPES = {
 }
 
 
-def announced(groups: Sequence[Group], seeds: int, device: torch.device) -> Iterator[str]:
-    """How much is to be trained, and how long it takes on this device, if nothing is there yet."""
+def announced(
+    groups: Sequence[Group], seeds: int, device: torch.device, known: Mapping[str, Outcome] | None = None
+) -> Iterator[str]:
+    """How much is left to train beside the known outcomes, and how long it takes on this device."""
     if not groups:
         yield "in all 0 runs: it is computed"
         return
-    total, runs, epochs = 0.0, 0, 0
-    for group in groups:
-        job, count = group.job(group.cells[0]), sum(each for _, each in group.trained(seeds))
-        took = estimate.seconds(group, seeds, device)
-        total, runs, epochs = total + took, runs + count, epochs + count * job.train.epochs
-        methods = ", ".join(dict.fromkeys(cell.method for cell in group.cells))
-        noises = counted(len({cell.noise for cell in group.cells}), "noise")
-        yield (
-            f"{group.cells[0].data}, {job.net.name}: {methods} × {noises} × {counted(seeds, 'seed')}, "
-            f"{counted(count, 'run')}{_of_search(group.tried)} × {counted(job.train.epochs, 'epoch')}, "
-            f"about {estimate.spoken(took)}"
-        )
-    tried = sum(group.tried for group in groups)
-    yield (
-        f"in all {counted(runs, 'run')}{_of_search(tried)}, {counted(epochs, 'epoch')}, "
-        f"about {estimate.spoken(total)} on {device}"
-    )
+    total, epochs, parts = 0.0, 0, [left(group, seeds, known or {}) for group in groups]
+    for group, part in zip(groups, parts, strict=True):
+        each = group.job(group.cells[0]).train.epochs
+        took = estimate.seconds(group, part.methods, device) if part.runs else 0.0
+        total, epochs = total + took, epochs + part.runs * each
+        long = f" × {counted(each, 'epoch')}"
+        yield f"{_trained(group, seeds)}, {_counts(part, long, estimate.spoken(took))}"
+    long, time = f", {counted(epochs, 'epoch')}", f"{estimate.spoken(total)} on {device}"
+    yield f"in all {_counts(together(parts), long, time)}"
 
 
 def write_all(
@@ -89,8 +85,18 @@ def ours_over(found: Iterable[Beside]) -> str:
     return f"over {' or '.join(map(str, runs))} seeds" if runs else "nothing yet"
 
 
-def _of_search(tried: int) -> str:
-    return f" ({tried} of a search)" if tried else ""
+def _trained(group: Group, seeds: int) -> str:
+    methods = ", ".join(dict.fromkeys(cell.method for cell in group.cells))
+    noises = counted(len({cell.noise for cell in group.cells}), "noise")
+    net = group.job(group.cells[0]).net.name
+    return f"{group.cells[0].data}, {net}: {methods} × {noises} × {counted(seeds, 'seed')}"
+
+
+def _counts(part: Left, epochs: str, time: str) -> str:
+    there = f"{counted(part.there, 'run')} {'is' if part.there == 1 else 'are'} there already" if part.there else ""
+    search = f" ({part.tried} of a search)" if part.tried else ""
+    new = f"{counted(part.runs, 'run')}{search}{epochs}, about {time}" if part.runs else "0 runs"
+    return "; ".join(filter(None, (new, there)))
 
 
 def _page(table: Table, found: Sequence[Beside], recipe: Recipe, chosen: Sequence[Choice]) -> str:

@@ -1,0 +1,52 @@
+"""What of a group is still to be trained, beside what is finished."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from labelnoise.config import Named
+from labelnoise.errors import InputError
+from labelnoise.reproduce.groups import Group, trainings
+from labelnoise.reproduce.outcomes import Outcome
+from labelnoise.reproduce.searching import decide, trials
+
+
+class Left(NamedTuple):
+    """Runs of a group."""
+
+    methods: list[tuple[Named, int]]  # to be trained, and how many runs they have
+    tried: int  # of these, by a search
+    there: int  # that are finished
+
+    @property
+    def runs(self) -> int:
+        """How many are to be trained."""
+        return sum(runs for _, runs in self.methods)
+
+
+def left(group: Group, seeds: int, known: Mapping[str, Outcome]) -> Left:
+    """All where nothing is known, and where data are not there, for they tell which runs these are."""
+    try:
+        return _left(group, seeds, known) if known else _all(group, seeds)
+    except InputError:
+        return _all(group, seeds)
+
+
+def together(parts: Sequence[Left]) -> Left:
+    """The runs of several groups."""
+    methods = [method for part in parts for method in part.methods]
+    return Left(methods, sum(part.tried for part in parts), sum(part.there for part in parts))
+
+
+def _all(group: Group, seeds: int) -> Left:
+    return Left(group.trained(seeds), group.tried, 0)
+
+
+def _left(group: Group, seeds: int, known: Mapping[str, Outcome]) -> Left:
+    methods, tried = {cell: group.job(cell).methods for cell in group.cells}, trials(group)
+    if tried:  # as far as it has come, another point may still win; it has as many seeds to go on with
+        methods |= decide(tried, known, group.paper.facts["protocol"]["reported"])
+    searched = {config.identity for config in tried.configs} if tried else set()
+    runs = [*(tried.configs if tried else ()), *trainings(group, seeds, methods).configs]
+    wanted = {config.identity: config.method for config in runs}
+    missing = {run: method for run, method in wanted.items() if run not in known}
+    return Left([(method, 1) for method in missing.values()], len(searched & {*missing}), len(wanted) - len(missing))
