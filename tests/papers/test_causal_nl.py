@@ -53,6 +53,15 @@ def test_on_moon_causal_nl_has_a_classifier_of_its_own() -> None:
     assert PAPER.method("CausalNL", "moon", "instance:0.45").settings == expected
 
 
+def test_in_less_time_the_ramp_of_causal_nl_on_moon_takes_the_same_share_of_epochs() -> None:
+    found = [
+        PAPER.method("CausalNL", "moon", "instance:0.45", fast=fast).settings["ramp"]
+        / PAPER.recipe("moon", "CausalNL", fast=fast)["train"]["epochs"]
+        for fast in (False, True)
+    ]
+    assert found == [0.25, 0.25]
+
+
 def test_on_moon_nothing_but_the_plain_optimiser_is_left_of_other_recipes() -> None:
     job = configure.build(Job, PAPER.settings("moon", "instance:0.45", ["Co-teaching"]))
     assert (job.train.schedule.name, job.train.schedule.beta1) == ("constant", 0)

@@ -74,3 +74,13 @@ def test_seeds_are_the_papers_unless_a_figure_shows_single_runs(sketch):
 def test_what_is_computed_has_values_and_no_cells():
     figure = figures(paper("logistic_normal"))["fig2"]
     assert (figure.cells, figure.values) == ((), (0.5, 1.0, 2.0))
+
+
+@pytest.mark.parametrize("name", papers())
+def test_the_fast_recipe_of_every_cell_has_fewer_epochs_than_the_papers(name):
+    source = paper(name)
+    cells = [cell for table in source.tables for cell in source.cells(table)]
+    cells += [cell for figure in figures(source).values() for cell in figure.cells]
+    for data, method, net in {(cell.data, cell.method, cell.net) for cell in cells}:
+        slow, fast = (source.recipe(data, method, net, fast=fast)["train"]["epochs"] for fast in (False, True))
+        assert fast < slow, (data, method)
