@@ -11,15 +11,13 @@ from labelnoise.reproduce.commands import boxes, commands
 TABLES = [f"{name}/{each}" for name in papers() for each in paper(name).tables]
 
 
-def meant(name, command):
+def meant(cells, command):
     """The cells that a command trains, and with how many seeds."""
     words = shlex.split(command)
     only = [value for option, value in pairwise(words) if option == "--only"]
     methods = [value for option, value in pairwise(words) if option == "--methods"]
     only += [f"method={each}" for value in methods for each in value.split(",")]
-    source = table(name)
-    cells = chosen(source.paper.cells(source.name), parsed(only))
-    return dict.fromkeys(cells, int(words[words.index("--seeds") + 1]))
+    return dict.fromkeys(chosen(cells, parsed(only)), int(words[words.index("--seeds") + 1]))
 
 
 @pytest.mark.parametrize("name", ["causal_nl/table1", "label_smoothing/table3", "logistic_normal/table3"])
@@ -34,7 +32,7 @@ def test_the_commands_train_the_measured_cells_and_no_others(name):
     source = table(name)
     cells = source.paper.cells(source.name)
     seeds = {cell: 3 + place % 2 for place, cell in enumerate(cells) if place % 5}
-    found = [meant(name, command) for command in commands(source, "paper", seeds, "out")]
+    found = [meant(cells, command) for command in commands(source, "paper", seeds, "out")]
     assert sum(map(len, found)) == len(seeds)
     assert {cell: runs for each in found for cell, runs in each.items()} == seeds
 
