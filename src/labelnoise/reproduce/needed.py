@@ -13,8 +13,7 @@ def missing(cells: Iterable[Cell]) -> str:
     Many tables have several, the last of which would be asked for after hours.
     """
     names = dict.fromkeys(cell.data.partition(":")[0] for cell in cells)
-    found = {card.name: card for name in names if name in CARDS and (card := lacking(CARDS[name]))}
+    found = dict.fromkeys(card.name for name in names if name in CARDS and (card := lacking(CARDS[name])))
     if not found:
         return ""
-    ways = "; ".join(f"{name}: {card.to_get}" for name, card in found.items())
-    return f"not in the data root {data_root()}: {', '.join(found)} ({ways})"
+    return f"{', '.join(found)}: not in the data root {data_root()}; `labelnoise data info NAME` says how to get one"
