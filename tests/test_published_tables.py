@@ -152,7 +152,9 @@ def test_other_measures_than_accuracy_come_from_the_same_run(name, reported, mea
 def test_cells_on_data_that_must_be_asked_for_are_trained_once_these_are_there(name, data, method, tmp_path):
     lacking = reproduce(name, tmp_path / "out", data=data, method=method)
     assert (lacking.exit_code, lacking.output.count("\n")) == (2, 1)
-    assert f"labelnoise data convert {find(data).name} PATH" in lacking.output
+    assert f"`labelnoise data info {find(data).name}`" in lacking.output
+    told = CliRunner().invoke(main, ["data", "info", find(data).name])
+    assert f"labelnoise data convert {find(data).name} PATH" in told.output
 
     official = tmp_path / "official"
     official.mkdir()

@@ -16,4 +16,5 @@ def missing(cells: Iterable[Cell]) -> str:
     found = dict.fromkeys(card.name for name in names if name in CARDS and (card := lacking(CARDS[name])))
     if not found:
         return ""
-    return f"{', '.join(found)}: not in the data root {data_root()}; `labelnoise data info NAME` says how to get one"
+    ways = " and ".join(f"`labelnoise data info {name}`" for name in found)
+    return f"{', '.join(found)}: not in the data root {data_root()}; how to get the data is told by {ways}"
