@@ -32,6 +32,8 @@ def shrunk(monkeypatch, tmp_path):
         for each in facts["recipes"]:
             balanced = {"balanced": 1} if "balanced" in each["train"] else {}
             each.update(SMALL | {"train": {**each["train"], **SHORT, **balanced}})
+        for each in facts.get("training", []):
+            each["train"] |= SHORT
         return facts
 
     monkeypatch.setitem(paper.__globals__, "read_yaml", smaller)
