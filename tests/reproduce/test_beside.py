@@ -52,6 +52,18 @@ def test_beside_what_is_not_printed_there_is_nothing_to_differ_from():
     assert (found.difference, found.error, found.within) == (None, None, None)
 
 
+def test_chance_is_the_p_of_the_test_on_the_runs_themselves():
+    ours, theirs = [0.71, 0.74, 0.72], [0.69, 0.70, 0.72, 0.71, 0.68]
+    published = spread(theirs)
+    found = beside(spread(ours), CELL._replace(mean=published.mean, std=published.std))
+    assert found.chance == pytest.approx(ttest_ind(ours, theirs, equal_var=True).pvalue)
+
+
+def test_without_a_spread_on_either_side_nothing_tells_of_chance():
+    sides = [(None, CELL), (Spread(72.0, None, 1), CELL), (Spread(72.0, 1.0, 3), CELL._replace(std=None))]
+    assert [beside(ours, cell).chance for ours, cell in sides] == [None, None, None]
+
+
 @pytest.mark.parametrize(("ours", "theirs", "share"), [(3, 5, 1 / 10), (5, 5, 1 / 12), (3, 1, 2 / 11)])
 def test_so_many_cells_of_trainings_that_are_alike_are_off_by_chance(ours, theirs, share):
     rng, verdicts = np.random.default_rng(0), []

@@ -79,6 +79,13 @@ class Beside:
             return None
         return abs(self.difference) <= ERRORS * self.error
 
+    @property
+    def chance(self) -> float | None:
+        """How often means of trainings that are alike differ as much, by the pooled t-test; None without a spread."""
+        if self.reached is None or self.published is None:
+            return None
+        return _chance(self.reached, self.published)
+
 
 def not_worse(column: Sequence[Spread | None], *, less: bool = False) -> list[bool]:
     """Which of a column are not significantly worse than its best, by the pooled two-sided t-test at 5 %.
@@ -89,12 +96,12 @@ def not_worse(column: Sequence[Spread | None], *, less: bool = False) -> list[bo
     best = max(there, default=None, key=lambda each: -each.mean if less else each.mean)
     if best is None or best.std is None:
         return [False] * len(column)
-    return [each is not None and (each is best or _alike(each, best)) for each in column]
+    return [each is not None and (each is best or (_chance(each, best) or 0.0) >= SIGNIFICANCE) for each in column]
 
 
-def _alike(first: Spread, second: Spread) -> bool:
+def _chance(first: Spread, second: Spread) -> float | None:
     if first.std is None or second.std is None:
-        return False
+        return None
     if first.std == second.std == 0:
-        return first.mean == second.mean
-    return bool(ttest_ind_from_stats(*first, *second).pvalue >= SIGNIFICANCE)
+        return float(first.mean == second.mean)
+    return float(ttest_ind_from_stats(*first, *second).pvalue)

@@ -26,7 +26,8 @@ figure; below that the difference in points. It is within noise up to two standa
 nothing tells how large chance is. Two standard errors of few runs are little: of trainings that are alike, three runs
 are off beside a mean of five in one cell of ten, and beside a single run in two of eleven. Bold figures are not
 significantly worse than the best of their column (pooled two-sided t-test at 5 %); of published ones, those that the
-paper prints so. Under a noise stands the share of training labels that came out wrong, mean over all runs.
+paper prints so. Under a noise stands the share of training labels that came out wrong, mean over all runs. Where
+nothing explains a difference, p of that test says how often chance alone makes one as large.
 """
 UNEXPLAINED = "Not explained yet."
 
@@ -112,12 +113,17 @@ def _off(cells: Iterable[Measured]) -> Iterator[str]:
     found: dict[tuple[str, str, str], list[str]] = {}
     for each in cells:
         if each.off:
-            away = each.beside.difference
             place = placed(each.cell), each.cell.method, each.reason or UNEXPLAINED
-            far = "no figure" if away is None else f"{away:+.2f}"
-            found.setdefault(place, []).append(f"{each.cell.noise} ({far})")
+            found.setdefault(place, []).append(f"{each.cell.noise} ({_far(each)})")
     for (part, method, reason), noises in found.items():
         yield f"- {part}, {method}, {', '.join(noises)}: {reason}"
+
+
+def _far(each: Measured) -> str:
+    away, chance = each.beside.difference, each.beside.chance
+    if away is None:
+        return "no figure"
+    return f"{away:+.2f}" if each.reason or chance is None else f"{away:+.2f}, p = {chance:.2g}"
 
 
 def _deviations(found: Sequence[Committed]) -> Iterator[str]:
