@@ -16,6 +16,7 @@ from labelnoise.config import (
     Train,
     WarmUp,
     digest,
+    essential,
 )
 from labelnoise.errors import InputError
 
@@ -52,6 +53,7 @@ OTHER = {
     "train.optimiser.nesterov": True,
     "train.optimiser.betas": (0.9, 0.9999),
     "train.optimiser.trust": 0.01,
+    "train.optimiser.renew": True,
     "train.schedule.name": "cosine",
     "train.schedule.milestones": (1,),
     "train.schedule.gamma": 0.2,
@@ -170,6 +172,13 @@ def test_a_comparison_is_of_six_methods_with_three_seeds_and_no_search():
 def test_numbers_that_cannot_train_are_refused(make, sentence):
     with pytest.raises(InputError, match=sentence):
         make()
+
+
+@pytest.mark.parametrize("data", [Data(), Data("a.csv", fingerprint="abc")])
+def test_runs_from_before_a_setting_have_the_identity_of_those_where_it_is_off(data):
+    before = RunConfig(data=data).to_dict()
+    del before["train"]["optimiser"]["renew"]
+    assert digest(essential(before)) == RunConfig(data=data).identity
 
 
 def test_data_with_a_fingerprint_are_known_by_it_alone():

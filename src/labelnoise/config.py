@@ -34,6 +34,7 @@ class Optimiser:
     nesterov: bool = False  # sgd only
     betas: tuple[float, float] = (0.9, 0.999)  # adam and adamw only
     trust: float = 1e-3  # lars only: a layer's step is so large a share of its weights, times the learning rate
+    renew: bool = False  # forgets past gradients at every epoch's beginning: momentum, Adam's averages and its count
 
     def __post_init__(self) -> None:
         _check_known("optimiser", self.name, get_args(OptimiserName))
@@ -231,9 +232,17 @@ class Job:
 
 
 def essential(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that tell runs apart: of data with a fingerprint it is the fingerprint, wherever they lie."""
+    """The settings that tell runs apart: of data with a fingerprint it is the fingerprint, wherever they lie.
+
+    A setting that came later is left out where it is off, so that runs from before it still count.
+    """
     mark = config["data"].get("fingerprint")
-    return {**config, "data": {"fingerprint": mark}} if mark else dict(config)
+    found = {**config, "data": {"fingerprint": mark}} if mark else dict(config)
+    optimiser = config.get("train", {}).get("optimiser", {})
+    if optimiser.get("renew") is False:
+        kept = {key: value for key, value in optimiser.items() if key != "renew"}
+        found["train"] = {**config["train"], "optimiser": kept}
+    return found
 
 
 def digest(settings: Any) -> str:

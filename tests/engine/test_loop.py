@@ -176,6 +176,33 @@ def test_optimiser_state_starts_fresh_per_stage():
     assert all(value.tolist() == [3 * steps] for value in counts)
 
 
+RENEWED = replace(TRAIN, optimiser=replace(TRAIN.optimiser, renew=True))
+
+
+@every_executor
+def test_an_optimiser_that_is_renewed_knows_the_steps_of_the_last_epoch_alone(executor):
+    trained = training([CE()] * 2, executor, seeds=(0, 1), train=RENEWED)
+    trained.run()
+    steps = batches(trained.loader.samples, TRAIN.batch)[0]
+    counts = [value.tolist() for name, value in trained.state().items() if name.endswith("|step")]
+    assert counts
+    assert all(each == [steps] * 2 for each in counts)
+
+
+@every_executor
+def test_left_within_an_epoch_an_optimiser_that_is_renewed_keeps_what_it_knows(executor, tmp_path):
+    settings, path = {"seeds": (0, 1), "train": RENEWED}, tmp_path / "checkpoint.safetensors"
+    whole = training([CE()] * 2, executor, **settings)
+    whole.run()
+    left = Silent(leave_after=6)  # of four steps an epoch: in the second epoch
+    with pytest.raises(KeyboardInterrupt):
+        training([CE()] * 2, executor, observer=left, checkpointer=Checkpointer(path, 0.0), **settings).run()
+    resumed = training([CE()] * 2, executor, checkpointer=Checkpointer(path), **settings)
+    resumed.resume()
+    resumed.run()
+    assert all(map(torch.equal, weights(whole).values(), weights(resumed).values()))
+
+
 def test_the_clock_counts_within_the_stage():
     @dataclass(frozen=True)
     class Timed(CE):

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -275,6 +276,19 @@ def test_a_scale_is_forgotten_by_the_next_step():
         updater.set_rates(scale)
         updater.step({"w": torch.ones(1, dtype=torch.float64)}, {})
     assert param.item() == pytest.approx(-1.1, rel=1e-12)
+
+
+@every_optimiser
+@pytest.mark.parametrize(("runs", "skips"), [(None, False), (4, False), (4, True)], ids=["alone", "packed", "skipping"])
+def test_renewed_at_every_epoch_it_is_a_new_one_of_torch_each_time(settings, runs, skips):
+    param, expected, epochs = numbers(4, 3), numbers(4, 3), numbers(3, 2, 4, 3, seed=1)
+    updater = Updater({"net": {"w": param}}, replace(settings, renew=True), {}, runs=runs, skips=skips)
+    for grads in epochs:
+        for step, grad in enumerate(grads):
+            updater.set_rates(1.0, first=step == 0)
+            updater.step({"w": grad}, {})
+        expected = stepped(settings, expected, grads)
+    torch.testing.assert_close(param, expected, rtol=0, atol=1e-12)
 
 
 @every_optimiser

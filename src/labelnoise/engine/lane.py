@@ -107,7 +107,7 @@ class Lane(ABC):
     def set_rates(self, clock: Clock) -> None:
         """Learning rates, and Adam's first beta, as they are now."""
         for updater in self.updaters.values():
-            updater.set_rates(clock.scale, clock.beta1)
+            updater.set_rates(clock.scale, clock.beta1, first=clock.step == 0)
 
     def feed(self, batch: Batch, peers: tuple[Batch, ...], memory: Tensors, clock: Clock) -> Feed:
         """What a step reads; its random numbers are those of the clock."""

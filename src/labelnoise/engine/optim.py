@@ -91,6 +91,7 @@ class Updater:
             self.optimizers = {network: [make(settings, [group]) for group in each] for network, each in groups.items()}
         self.groups = [group for optimizer in self._every_optimizer() for group in optimizer.param_groups]
         self.rates, self.betas, self.scale = [group["lr"] for group in self.groups], settings.betas, 1.0
+        self.renew = settings.renew
         self.shared: dict[float, Tensor] = {}  # of a GPU, where a recorded step reads it: the tensor of each rate
         for group, rate in zip(self.groups, self.rates, strict=True):
             if (device := group["params"][0].device).type != "cpu":
@@ -98,10 +99,15 @@ class Updater:
         self._prepare()
         self.set_rates(1.0)
 
-    def set_rates(self, scale: float, beta1: float = 0.0) -> None:
-        """From now on the learning rates times `scale`; Adam's first beta is `beta1`, or its own where that is 0."""
+    def set_rates(self, scale: float, beta1: float = 0.0, *, first: bool = False) -> None:
+        """From now on the learning rates times `scale`; Adam's first beta is `beta1`, or its own where that is 0.
+
+        Before the first step of an epoch what is to be renewed forgets.
+        """
         self._scale(scale)
         self._lower(beta1)
+        if first and self.renew:
+            self._forget()
 
     def step(self, grads: Mapping[str, Tensor | None], active: Mapping[str, Tensor]) -> None:
         """One step; `active` holds 0 or 1 per network (and run)."""
@@ -175,6 +181,11 @@ class Updater:
             optimizer.step()
         for leaf in every:
             leaf.grad = None
+        self._forget()
+
+    def _forget(self) -> None:
+        # in its places, which a recorded step reads; all of torch's states begin with zeros
+        for leaf in (leaf for leaves in self._named().values() for leaf in leaves):
             for value in self._of(leaf).values():
                 value.zero_()
 
