@@ -189,20 +189,6 @@ def test_an_optimiser_that_is_renewed_knows_the_steps_of_the_last_epoch_alone(ex
     assert all(each == [steps] * 2 for each in counts)
 
 
-@every_executor
-def test_left_within_an_epoch_an_optimiser_that_is_renewed_keeps_what_it_knows(executor, tmp_path):
-    settings, path = {"seeds": (0, 1), "train": RENEWED}, tmp_path / "checkpoint.safetensors"
-    whole = training([CE()] * 2, executor, **settings)
-    whole.run()
-    left = Silent(leave_after=6)  # of four steps an epoch: in the second epoch
-    with pytest.raises(KeyboardInterrupt):
-        training([CE()] * 2, executor, observer=left, checkpointer=Checkpointer(path, 0.0), **settings).run()
-    resumed = training([CE()] * 2, executor, checkpointer=Checkpointer(path), **settings)
-    resumed.resume()
-    resumed.run()
-    assert all(map(torch.equal, weights(whole).values(), weights(resumed).values()))
-
-
 def test_the_clock_counts_within_the_stage():
     @dataclass(frozen=True)
     class Timed(CE):
@@ -512,9 +498,10 @@ LATE = replace(TRAIN, schedule=Schedule("linear", start=2, beta1=0.1))
 
 
 @every_executor
-def test_left_after_the_late_beta_has_come_it_goes_on_the_same(executor, tmp_path):
-    settings, path = {"seeds": (0, 1), "train": LATE}, tmp_path / "checkpoint.safetensors"
-    whole, plain = (training([CE()] * 2, executor, **settings | {"train": train}) for train in (LATE, TRAIN))
+@pytest.mark.parametrize("train", [LATE, RENEWED], ids=["with a late beta", "renewed"])
+def test_left_within_an_epoch_an_optimiser_that_changes_by_epochs_goes_on_the_same(executor, train, tmp_path):
+    settings, path = {"seeds": (0, 1), "train": train}, tmp_path / "checkpoint.safetensors"
+    whole, plain = (training([CE()] * 2, executor, **settings | {"train": each}) for each in (train, TRAIN))
     whole.run()
     plain.run()
     assert not all(map(torch.equal, weights(whole).values(), weights(plain).values()))

@@ -105,7 +105,7 @@ class Lane(ABC):
         return self.run(self.feed(batch, peers, memory, clock))
 
     def set_rates(self, clock: Clock) -> None:
-        """Learning rates, and Adam's first beta, as they are now."""
+        """Learning rates, and Adam's first beta, as they are now; what is renewed at an epoch's beginning is."""
         for updater in self.updaters.values():
             updater.set_rates(clock.scale, clock.beta1, first=clock.step == 0)
 
