@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ from labelnoise.methods.ce import CE
 from labelnoise.testing import DOUBLE, TRAIN, training, varied
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 @pytest.mark.parametrize(
@@ -34,7 +36,7 @@ def test_a_player_gives_what_its_lane_gives():
     assert torch.equal(given, expected.executor.lanes[0].log_probs(x))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@NEEDS_GPU
 @pytest.mark.parametrize("executor", ["streams", "packed"])
 def test_few_rows_are_predicted_by_the_recording_of_many(executor):
     found = training([CE()] * 3, executor, like=DOUBLE.cuda())
@@ -46,13 +48,23 @@ def test_few_rows_are_predicted_by_the_recording_of_many(executor):
     assert len(found.executor.players[0].predictions[False].recordings) == 1
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@NEEDS_GPU
 @pytest.mark.parametrize("executor", ["streams", "packed"])
 @pytest.mark.parametrize("name", list(METHODS))
 def test_recorded_training_equals_eager_training(name, executor):
-    methods, like = varied(build(name, {})), DOUBLE.cuda()
+    same_recorded(varied(build(name, {})), executor, TRAIN)
+
+
+@NEEDS_GPU
+@pytest.mark.parametrize("executor", ["streams", "packed"])
+def test_recorded_training_equals_eager_training_where_the_optimiser_is_renewed(executor):
+    same_recorded([CE()] * 3, executor, replace(TRAIN, optimiser=replace(TRAIN.optimiser, renew=True)))
+
+
+def same_recorded(methods, executor, train):
+    settings = {"like": DOUBLE.cuda(), "train": train}
     eager, recorded = (
-        training(methods, executor, like=like, execution=Execution(eager=eager)) for eager in (True, False)
+        training(methods, executor, execution=Execution(eager=eager), **settings) for eager in (True, False)
     )
     for each in (eager, recorded):
         each.run()
