@@ -25,6 +25,14 @@ def test_chunks_hold_every_draw_once_and_no_more_than_fit(numbers: int, monkeypa
     assert max(len(noise) for noise, _ in parts) <= max(1, numbers // (B * K))
 
 
+def test_on_other_devices_than_a_cpu_more_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draws, "NUMBERS", 1)
+    monkeypatch.setattr(draws, "MORE", 3 * B * K)
+    loc, scale, factors = (part.to("meta") for part in LAW)
+    parts = chunks((loc, scale, factors), (NORMALS[0].to("meta"), NORMALS[1].to("meta")))
+    assert [len(noise) for noise, _ in parts] == [3] * 7 + [2]
+
+
 def test_noisy_logits_have_classes_first() -> None:
     found, (loc, scale, factors), (noise, factor_noise) = noisy_logits(LAW, NORMALS), LAW, NORMALS
     assert found.shape == (K, S, B)

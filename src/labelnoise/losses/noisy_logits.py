@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-NUMBERS = 2**18  # logits at a time
+NUMBERS = 2**18  # logits at a time on a CPU, as many as its caches hold
+MORE = 2**22  # elsewhere: calls of few take longer than their work, and a compiler reads each of them
 
 Law = tuple[Tensor, Tensor, Tensor]  # loc and scale (B, K), factors (B, K, R)
 Normals = tuple[Tensor, Tensor]  # for scale (S, B or 1, K), for factors (S, B or 1, R)
@@ -24,6 +25,6 @@ def noisy_logits(law: Law, normals: Normals) -> Tensor:
 
 
 def chunks(law: Law, normals: Normals) -> Iterator[Normals]:
-    """The draws, so many at a time that their logits are no more than `NUMBERS`, or one by one."""
-    size = max(1, NUMBERS // law[0].numel())
+    """The draws, so many at a time that their logits are no more than these, or one by one."""
+    size = max(1, (NUMBERS if law[0].is_cpu else MORE) // law[0].numel())
     return zip(*(torch.split(each, size) for each in normals), strict=True)
