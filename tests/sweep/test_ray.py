@@ -134,7 +134,7 @@ def test_when_a_worker_is_killed_its_pack_is_run_again_and_nothing_is_lost(clust
 
 
 def test_a_driver_that_is_stopped_goes_on_where_it_was(cluster, tmp_path):
-    job = replace(JOB, methods=JOB.methods[:3], train=replace(JOB.train, epochs=20))
+    job = replace(SMALL, seeds=6, train=replace(JOB.train, epochs=200))  # longer than the driver takes to look up
     handler = signal.getsignal(signal.SIGTERM)
     compare(replace(job, methods=job.methods[:1]), tmp_path / "out")
 
