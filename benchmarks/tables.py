@@ -1,11 +1,11 @@
 """Published tables trained side by side on one device, for as long as there is time; typed again, it goes on.
 
-    python benchmarks/tables.py results/commands.txt [--minutes 25] [--at-once 2] [--out results] [--logs FOLDER]
+    python benchmarks/tables.py results/commands.txt [--minutes 25] [--out results] [--logs FOLDER]
 
 The file has a line for each `labelnoise reproduce`, such as `f_divergence/table3 --only data=mnist --methods PL`. Lines
-of one paper follow each other; papers are trained side by side, so that one computes while another is compiled. CUDA's
-MPS, where it runs, lets their kernels share a GPU. When the time is over, what is under way is interrupted; what is
-finished is kept in `OUT/PAPER/TABLE-RECIPE`.
+of a paragraph follow each other; paragraphs are trained side by side, so that one computes while another is compiled.
+Lines of one recipe on the same data belong into one paragraph. CUDA's MPS, where it runs, lets kernels of several share
+a GPU. When the time is over, what is under way is interrupted; what is finished is kept in `OUT/PAPER/TABLE-RECIPE`.
 """
 
 import os
@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TextIO
 
@@ -74,21 +75,19 @@ def _recipe(words: Sequence[str]) -> str:
 @click.command()
 @click.argument("file", type=click.File(encoding="utf-8"))
 @click.option("--minutes", default=60.0)
-@click.option("--at-once", default=2, help="Papers that are trained side by side.")
 @click.option("--out", default=Path("results"), type=click.Path(path_type=Path))
 @click.option("--logs", type=click.Path(path_type=Path))
-def main(*, file: TextIO, minutes: float, at_once: int, out: Path, logs: Path | None) -> None:
+def main(*, file: TextIO, minutes: float, out: Path, logs: Path | None) -> None:
     """Train what the file lists."""
-    lanes: dict[str, list[str]] = {}
-    for line in map(str.strip, file):
-        if line and not line.startswith("#"):
-            lanes.setdefault(line.partition("/")[0], []).append(line)
+    lines = [line.strip() for line in file if not line.startswith("#")]
+    paragraphs = [list(found) for filled, found in groupby(lines, bool) if filled]
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background ignore, and their children
     place = Place(out, logs or Path(tempfile.mkdtemp()), time.monotonic() + 60 * minutes)
     place.logs.mkdir(parents=True, exist_ok=True)
+    at_once = max(1, len(paragraphs))
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // at_once)))  # a share of the cores each
     with ThreadPoolExecutor(at_once) as pool:
-        done = list(pool.map(place.follow, lanes.values()))
+        done = list(pool.map(place.follow, paragraphs))
     sys.exit(0 if all(done) else 1)
 
 

@@ -20,7 +20,7 @@ FIGURES = [f"{name}/{figure}" for name in papers() for figure in figures(paper(n
 
 
 COMMANDS = Path(__file__).parents[1] / "results" / "commands.txt"
-LINES = [line for line in COMMANDS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+LINES = [line for line in COMMANDS.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
 
 
 def run(*args):
