@@ -67,6 +67,7 @@ OTHER = {
     "train.warm_up.schedule.beta1": 0.1,
     "train.augment.crop": 1,
     "train.augment.flip": True,
+    "train.augment.upside_down": True,
     "train.augment.rotation": 1.0,
     "train.augment.mean": (0.5,),
     "train.augment.std": (0.5,),
@@ -178,6 +179,7 @@ def test_numbers_that_cannot_train_are_refused(make, sentence):
 def test_runs_from_before_a_setting_have_the_identity_of_those_where_it_is_off(data):
     before = RunConfig(data=data).to_dict()
     del before["train"]["optimiser"]["renew"]
+    del before["train"]["augment"]["upside_down"]
     assert digest(essential(before)) == RunConfig(data=data).identity
 
 

@@ -52,7 +52,9 @@ JOBS = st.builds(
         ),
         SCHEDULES,
         st.builds(WarmUp, POSITIVE, SCHEDULES),
-        st.builds(Augment, COUNTS, st.booleans(), NUMBERS, *[st.lists(NUMBERS, max_size=3).map(tuple)] * 2),
+        st.builds(
+            Augment, COUNTS, st.booleans(), st.booleans(), NUMBERS, *[st.lists(NUMBERS, max_size=3).map(tuple)] * 2
+        ),
     ),
     st.builds(Split, st.floats(0.01, 0.4), st.floats(0.01, 0.4)),
 )

@@ -80,6 +80,7 @@ class Augment:
 
     crop: int = 0  # pixels of zero padding before a random crop of the original size
     flip: bool = False  # left to right, every other image
+    upside_down: bool = False  # top to bottom, every other image
     rotation: float = 0.0  # up to so many degrees either way
     mean: tuple[float, ...] = ()  # subtracted, one number per channel; [] leaves images as they are
     std: tuple[float, ...] = ()  # divided by, one number per channel
@@ -231,6 +232,9 @@ class Job:
             raise InputError("methods is empty; name at least one, such as ce,gce")
 
 
+LATER = {"optimiser": "renew", "augment": "upside_down"}  # settings of train that came after runs had been kept
+
+
 def essential(config: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that tell runs apart: of data with a fingerprint it is the fingerprint, wherever they lie.
 
@@ -238,11 +242,11 @@ def essential(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     mark = config["data"].get("fingerprint")
     found = {**config, "data": {"fingerprint": mark}} if mark else dict(config)
-    optimiser = config.get("train", {}).get("optimiser", {})
-    if optimiser.get("renew") is False:
-        kept = {key: value for key, value in optimiser.items() if key != "renew"}
-        found["train"] = {**config["train"], "optimiser": kept}
-    return found
+    train = dict(config.get("train", {}))
+    for part, name in LATER.items():
+        if train.get(part, {}).get(name) is False:
+            train[part] = {key: value for key, value in train[part].items() if key != name}
+    return found | {"train": train} if train else found
 
 
 def digest(settings: Any) -> str:

@@ -37,6 +37,18 @@ def test_a_flip_mirrors_the_chosen_images_left_to_right():
     assert torch.equal(out, expected)
 
 
+def test_upside_down_mirrors_the_chosen_images_top_to_bottom():
+    out = augment(IMAGES, {"upside_down": torch.tensor([0, 1, 0, 0, 1, 1])}, Augment(upside_down=True))
+    expected = torch.stack([x[:, list(range(4, -1, -1))] if i in (1, 4, 5) else x for i, x in enumerate(IMAGES)])
+    assert torch.equal(out, expected)
+
+
+def test_of_turned_images_a_flip_is_what_upside_down_is_of_upright_ones():
+    chosen = torch.tensor([0, 1, 0, 0, 1, 1])
+    turned = augment(IMAGES.mT, {"flip": chosen}, Augment(flip=True))
+    assert torch.equal(turned.mT, augment(IMAGES, {"upside_down": chosen}, Augment(upside_down=True)))
+
+
 def test_a_rotation_by_nothing_is_the_identity():
     out = augment(IMAGES, {"angle": torch.zeros(6)}, Augment(rotation=30))
     torch.testing.assert_close(out, IMAGES, rtol=0, atol=1e-12)
@@ -65,11 +77,11 @@ def test_each_image_is_rotated_by_its_own_angle():
 
 
 def test_crop_comes_before_flip_and_flip_before_rotation():
-    settings = Augment(crop=1, flip=True, rotation=90)
+    settings = Augment(crop=1, flip=True, upside_down=True, rotation=90)
     square = IMAGES[..., :5]
     draws = draw(settings, 6, Rng(0, "augment"))
     x = augment(square, draws, Augment(crop=1))
-    x = augment(x, draws, Augment(flip=True))
+    x = augment(x, draws, Augment(flip=True, upside_down=True))
     x = augment(x, draws, Augment(rotation=90))
     assert torch.equal(augment(square, draws, settings), x)
 
@@ -91,9 +103,9 @@ def test_augmentation_never_looks_at_values():
 
 
 def test_draws_are_made_only_for_what_is_asked():
-    asked = [Augment(), Augment(crop=2), Augment(flip=True), Augment(rotation=5)]
+    asked = [Augment(), Augment(crop=2), Augment(flip=True), Augment(upside_down=True), Augment(rotation=5)]
     drawn = [set(draw(settings, 4, Rng(0, "augment"))) for settings in asked]
-    assert drawn == [set(), {"top", "left"}, {"flip"}, {"angle"}]
+    assert drawn == [set(), {"top", "left"}, {"flip"}, {"upside_down"}, {"angle"}]
 
 
 def test_draws_fill_their_ranges():
@@ -138,6 +150,11 @@ def test_floats_stay_as_they_are():
     [
         (Augment(crop=2), (64,), "crop needs images, (channels, height, width), but an input has shape (64,)"),
         (Augment(flip=True), (8, 8), "flip needs images, (channels, height, width), but an input has shape (8, 8)"),
+        (
+            Augment(upside_down=True),
+            (2,),
+            "upside_down needs images, (channels, height, width), but an input has shape (2,)",
+        ),
         (Augment(rotation=5), (2,), "rotation needs images, (channels, height, width), but an input has shape (2,)"),
         (Augment(crop=9), (1, 8, 9), "crop must lie between 0 and the image size 8, not 9"),
         (Augment(crop=-1), (1, 8, 8), "crop must lie between 0 and the image size 8, not -1"),

@@ -14,7 +14,7 @@ from labelnoise.rng import Rng
 
 def check(settings: Augment, shape: tuple[int, ...]) -> None:
     """Raise where the settings do not fit inputs of this shape."""
-    for name in ("crop", "flip", "rotation"):
+    for name in ("crop", "flip", "upside_down", "rotation"):
         if getattr(settings, name) and len(shape) != 3:
             raise InputError(f"{name} needs images, (channels, height, width), but an input has shape {shape}")
     if settings.crop and not 0 < settings.crop <= min(shape[1:]):
@@ -41,6 +41,8 @@ def draw(settings: Augment, size: int, rng: Rng) -> dict[str, Tensor]:
         draws["left"] = rng.integers(2 * settings.crop + 1, size)
     if settings.flip:
         draws["flip"] = rng.integers(2, size)
+    if settings.upside_down:
+        draws["upside_down"] = rng.integers(2, size)
     if settings.rotation:
         draws["angle"] = settings.rotation * (2 * rng.uniform(size) - 1)
     return draws
@@ -51,7 +53,9 @@ def augment(x: Tensor, draws: Mapping[str, Tensor], settings: Augment) -> Tensor
     if settings.crop:
         x = _crop(x, draws["top"], draws["left"], settings.crop)
     if settings.flip:
-        x = torch.where(draws["flip"][:, None, None, None] == 1, x.flip(-1), x)
+        x = _flip(x, draws["flip"], -1)
+    if settings.upside_down:
+        x = _flip(x, draws["upside_down"], -2)
     if settings.rotation:
         x = _rotate(x, draws["angle"])
     return x
@@ -76,6 +80,10 @@ def _crop(x: Tensor, top: Tensor, left: Tensor, padding: int) -> Tensor:
     columns = left[:, None] + torch.arange(width, device=x.device)  # (N, W)
     strip = padded.gather(2, rows[:, None, :, None].expand(n, channels, height, width + 2 * padding))
     return strip.gather(3, columns[:, None, None, :].expand(n, channels, height, width))
+
+
+def _flip(x: Tensor, chosen: Tensor, axis: int) -> Tensor:
+    return torch.where(chosen[:, None, None, None] == 1, x.flip(axis), x)
 
 
 def _rotate(x: Tensor, degrees: Tensor) -> Tensor:
