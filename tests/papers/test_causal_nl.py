@@ -80,13 +80,26 @@ def test_on_clothing1m_causal_nl_has_fewer_epochs_and_a_rate_that_nothing_could_
 def test_images_have_the_backbone_and_augmentation_of_the_paper_at_a_constant_rate(data, net) -> None:
     job = configure.build(Job, PAPER.settings(data, NOISE, ["CausalNL"]))
     assert (job.net.name, job.net.settings["stem"]) == (net, "imagenet")
-    assert (job.train.augment.crop, job.train.augment.flip, job.train.augment.mean) == (4, True, ())
+    augment = job.train.augment
+    assert (augment.crop, augment.flip != augment.upside_down, augment.mean) == (4, True, ())
     assert (job.train.schedule.name, job.train.optimiser.lr, job.train.epochs, job.train.batch) == (
         "constant",
         1e-3,
         150,
         128,
     )
+
+
+@pytest.mark.parametrize("data", ["fashion_mnist", "cifar10"])
+def test_flips_are_upside_down_where_the_authors_code_lays_images_on_their_side(data) -> None:
+    augment = configure.build(Job, PAPER.settings(data, NOISE, ["CausalNL"])).train.augment
+    assert (augment.flip, augment.upside_down) == (data != "fashion_mnist", data == "fashion_mnist")
+
+
+@pytest.mark.parametrize("method", ["CE", "Co-teaching", "CausalNL as printed"])
+def test_other_methods_have_plain_flips(method) -> None:
+    augment = configure.build(Job, PAPER.settings("fashion_mnist", NOISE, [method])).train.augment
+    assert (augment.flip, augment.upside_down) == (True, False)
 
 
 def test_five_seeds_are_run_at_five_rates() -> None:
