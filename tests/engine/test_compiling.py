@@ -9,6 +9,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.utils import counters
 from torch.nn import functional as F
 
+from labelnoise.engine import compiling
 from labelnoise.engine.compiling import PACKED, Compiler
 from labelnoise.engine.memory import is_shortage
 from labelnoise.methods import METHODS, build
@@ -59,6 +60,19 @@ def test_a_graph_that_torch_would_break_is_told_of():
         with expectation:
             found.run()
     assert counters["stats"]["unique_graphs"] == 1  # of what came after it
+
+
+@pytest.mark.filterwarnings("error:.*is not compiled")
+@pytest.mark.parametrize("executor", ["packed", "streams"])
+def test_more_functions_than_torch_keeps_are_compiled_anew(executor, monkeypatch):
+    monkeypatch.setattr(compiling, "MOST", 2)
+    compiler, forgotten = Compiler("aot_eager"), []
+    monkeypatch.setattr(compiler, "_forget", lambda: forgotten.append(Compiler._forget(compiler)))
+    for name in ("ce", "gce", "label_smoothing", "ce"):
+        plain, compiled = trained(name, executor), trained(name, executor, compiler)
+        for key, value in plain.items():
+            torch.testing.assert_close(compiled[key], value, rtol=1e-9, atol=1e-10)
+    assert forgotten
 
 
 def test_runs_that_differ_in_numbers_alone_are_compiled_once():

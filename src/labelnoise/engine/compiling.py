@@ -8,7 +8,7 @@ from warnings import warn
 
 import torch
 from torch import Tensor
-from torch._dynamo.exc import TorchDynamoException
+from torch._dynamo.exc import FailOnRecompileLimitHit, TorchDynamoException
 from torch.func import vmap
 
 from labelnoise.engine.lane import Lane
@@ -25,7 +25,7 @@ PACKED: dict[str, str | int | bool | Callable[..., Any]] = {
     "realize_reads_threshold": 3,
 }
 
-MOST = 100  # functions of one compiler: torch takes them for versions of a single one, of which it would keep but a few
+MOST = 100  # functions and shapes at a time: torch takes all for versions of one function, and would keep but a few
 
 
 class Compiler:
@@ -35,9 +35,9 @@ class Compiler:
     """
 
     def __init__(self, backend: str | Callable[..., Any] = "inductor") -> None:
-        torch._dynamo.reset()  # of what others have compiled
         self.backend = backend
         self.functions: dict[Hashable, Callable[..., Any]] = {}
+        self._forget()  # also what others have compiled
 
     def __call__(self, lane: Lane, given: Given, time: Time, update: str) -> Terms:
         """A lane's objective."""
@@ -59,7 +59,15 @@ class Compiler:
 
     def _called(self, lane: Lane, what: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         with torch._dynamo.config.patch(recompile_limit=MOST), _way_back_too():
-            return self._compiled(lane, what, function, args)
+            try:
+                return self._compiled(lane, what, function, args)
+            except FailOnRecompileLimitHit:  # of a long comparison: whoever is called again is compiled again
+                self._forget()
+                return self._compiled(lane, what, function, args)
+
+    def _forget(self) -> None:
+        torch._dynamo.reset()
+        self.functions.clear()
 
     def _compiled(self, lane: Lane, what: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         key = (*_kind(lane), what)
