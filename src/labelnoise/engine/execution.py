@@ -18,7 +18,7 @@ Precision = Literal["auto", "float32", "bfloat16"]
 PRECISIONS: tuple[str, ...] = get_args(Precision)
 # Without it torch refuses to be deterministic, and it looks but once, at the first product of matrices on a GPU.
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-WORTH_COMPILING = 10_000  # steps: fewer are over before a compiler, which takes 10 to 30 s, has paid for itself
+WORTH_COMPILING = 10_000  # steps: fewer are over before a compiler, which takes 10 to 40 s, has paid for itself
 
 
 @dataclass(frozen=True)

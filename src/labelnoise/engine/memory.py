@@ -1,7 +1,8 @@
 """How much memory a run will need, found beforehand: its own objective is called on the CPU with a few rows.
 
 What grows with the rows is scaled to the batch. All is counted in the precision of the weights, so it is more than is
-needed where a GPU works with half of that; what libraries take for themselves is not in it.
+needed where a GPU works with half of that; what libraries take for themselves is not in it, nor what a pack on a GPU
+keeps for convolutions as products of matrices. Packs that do not fit all the same are halved.
 """
 
 from collections.abc import Callable, Collection, Iterable

@@ -99,11 +99,11 @@ def _engine(case: Case, method: Named, runs: int, executor: str, bench: Bench, *
     name = f"{executor}, {runs} {'run' if runs == 1 else 'runs'}"
     try:
         rate, note = _rate(case, method, runs, executor, bench)
+        beside = None if method == CE else _rate(case, CE, runs, chosen(case, CE, runs, bench), bench)[0]
     except torch.OutOfMemoryError:
         return Figure(name, None, "images/s", note="the device has too little memory")
-    ratios = {} if plain is None else {"plain loop": rate / plain}
-    if method != CE:
-        ratios["ce"] = rate / _rate(case, CE, runs, chosen(case, CE, runs, bench), bench)[0]
+    rates = {"plain loop": plain, "ce": beside}
+    ratios = {name: rate / other for name, other in rates.items() if other is not None}
     other = "" if executor == usual else f"{usual} would be chosen"
     key = "" if other else "one" if runs == 1 else "many"
     return Figure(name, rate, "images/s", ratios, key, "; ".join(filter(None, (note, other))))
