@@ -179,6 +179,18 @@ def test_a_folder_that_holds_something_else_is_left_alone(folder, name, content,
     assert [(path.name, path.read_text()) for path in (folder / "out").iterdir()] == [(name, content)]
 
 
+@pytest.mark.parametrize(
+    ("given", "spins"), [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)]
+)
+def test_threads_give_up_waiting_soon_unless_the_user_says_otherwise(given, spins, monkeypatch):
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    CliRunner().invoke(main, ["list", "noise"])
+    assert os.environ.get("GOMP_SPINCOUNT") == spins
+
+
 def test_a_comparison_prints_its_table_and_typed_again_the_same_without_training(folder):
     first, second = (typed("train", *TINY, "--out", "out").output for _ in range(2))
     head, table = first.split("\n\n", maxsplit=1)
