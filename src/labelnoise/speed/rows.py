@@ -102,8 +102,8 @@ def _engine(case: Case, method: Named, runs: int, executor: str, bench: Bench, *
         beside = None if method == CE else _rate(case, CE, runs, chosen(case, CE, runs, bench), bench)[0]
     except torch.OutOfMemoryError:
         return Figure(name, None, "images/s", note="the device has too little memory")
-    rates = {"plain loop": plain, "ce": beside}
-    ratios = {name: rate / other for name, other in rates.items() if other is not None}
+    others = {"plain loop": plain, "ce": beside}
+    ratios = {what: rate / theirs for what, theirs in others.items() if theirs is not None}
     other = "" if executor == usual else f"{usual} would be chosen"
     key = "" if other else "one" if runs == 1 else "many"
     return Figure(name, rate, "images/s", ratios, key, "; ".join(filter(None, (note, other))))
