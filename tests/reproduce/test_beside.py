@@ -36,6 +36,18 @@ def test_a_single_run_of_ours_is_taken_to_spread_as_the_published_ones_do():
     assert beside(Spread(72.0, None, 1)).error == pytest.approx(sqrt(1.30**2 + 1.30**2 / 5))
 
 
+def test_a_spread_is_wide_where_less_than_one_in_a_hundred_is_as_much_by_chance():
+    # F of 2 and 4 degrees of freedom exceeds x with probability 1 / (1 + x / 2)²
+    bound = 1.30 * sqrt(2 * (sqrt(100) - 1))
+    assert [beside(Spread(70.0, share * bound, 3)).wide for share in (0.99, 1.01)] == [False, True]
+
+
+@pytest.mark.parametrize("ours", [None, Spread(70.0, None, 1), Spread(70.0, 0.0, 3)])
+def test_what_does_not_spread_is_not_wide(ours):
+    assert not beside(ours).wide
+    assert not beside(Spread(70.0, 9.0, 3), CELL._replace(std=None)).wide
+
+
 def test_where_nothing_spreads_nobody_knows():
     found = beside(Spread(72.0, None, 1), CELL._replace(std=None))
     assert (found.error, found.within, found.difference) == (None, None, pytest.approx(1.33))

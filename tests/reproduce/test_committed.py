@@ -36,7 +36,7 @@ def test_verdicts_are_counted(record, explain, tmp_path):
     record({("CE", "none"): (0.90, 0.91), ("CE", "symmetric:0.4"): (0.5, 0.52), ("GCE", "symmetric:0.4"): (0.2, 0.21)})
     explain(OFF)
     (found,) = read(tmp_path)
-    assert found.verdicts == {"within noise": 1, "off, explained": 1, "off, not explained": 1, "not judged": 0}
+    assert found.verdicts == {"within noise": 1, "off, reason suspected": 1, "off, no reason known": 1, "not judged": 0}
 
 
 def test_a_cell_of_which_no_run_came_to_its_end_is_off(record, tmp_path):

@@ -12,7 +12,7 @@ from labelnoise.reproduce.standing import STANDINGS, standings
 def test_measured_cells_have_their_verdict_and_others_are_left(tiny, record, tmp_path):
     record()
     found = standings(Table(tiny, "table1"), "paper", committed(tmp_path / "results"))
-    assert [each.name for each in found] == ["within noise", "off, not explained", "left", "left"]
+    assert [each.name for each in found] == ["within noise", "off, no reason known", "left", "left"]
     assert {each.name for each in standings(Table(tiny, "table1"), "fast", committed(tmp_path / "results"))} == {"left"}
 
 

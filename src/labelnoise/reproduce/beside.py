@@ -7,12 +7,13 @@ from math import sqrt
 from statistics import mean, stdev
 from typing import NamedTuple
 
-from scipy.stats import ttest_ind_from_stats
+from scipy.stats import f, ttest_ind_from_stats
 
 from labelnoise.papers.paper import Cell
 
 ERRORS = 2  # standard errors within which a difference is chance
 SIGNIFICANCE = 0.05
+WIDE = 0.01  # of the test by which a spread is too wide for the published one
 CALIBRATION = ("test/ece_100",)
 LESS = (*CALIBRATION, "train/wrong_accuracy_given")  # is better
 
@@ -85,6 +86,14 @@ class Beside:
         if self.reached is None or self.published is None:
             return None
         return _chance(self.reached, self.published)
+
+    @property
+    def wide(self) -> bool:
+        """Whether our runs spread more than chance makes of the published ones (F-test at 1 %): one may be astray."""
+        if self.reached is None or self.published is None or not self.reached.std or not self.published.std:
+            return False
+        ratio = (self.reached.std / self.published.std) ** 2
+        return bool(f.sf(ratio, self.reached.runs - 1, self.published.runs - 1) < WIDE)
 
 
 def not_worse(column: Sequence[Spread | None], *, less: bool = False) -> list[bool]:

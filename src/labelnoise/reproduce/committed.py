@@ -22,7 +22,7 @@ from labelnoise.reproduce.outcomes import Outcome
 from labelnoise.reproduce.reasons import Reason
 
 REASONS = "reasons.yaml"
-VERDICTS = ("within noise", "off, explained", "off, not explained", "not judged")
+VERDICTS = ("within noise", "off, reason suspected", "off, no reason known", "not judged")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Measured:
     def verdict(self) -> str:
         """One of VERDICTS."""
         if self.off:
-            return "off, explained" if self.reason else "off, not explained"
+            return "off, reason suspected" if self.reason else "off, no reason known"
         return "not judged" if self.beside.within is None else "within noise"
 
 

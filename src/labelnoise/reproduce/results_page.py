@@ -17,7 +17,7 @@ INTRO = """\
 
 <!-- Written by docs/generate.py from results/: measure more, then run `make docs`. -->
 
-What our trainings reach beside what was published. No figure on this page is typed by hand: all are computed from
+What our trainings reach beside what was published. No figure of the tables is typed by hand: all are computed from
 [committed records](../results/README.md), a line for every run. [Status](status.md) says how much of the papers is
 measured, [Reproducing a table](reproduce.md) how to measure more.
 
@@ -26,10 +26,12 @@ figure; below that the difference in points. It is within noise up to two standa
 nothing tells how large chance is. Two standard errors of few runs are little: of trainings that are alike, three runs
 are off beside a mean of five in one cell of ten, and beside a single run in two of eleven. Bold figures are not
 significantly worse than the best of their column (pooled two-sided t-test at 5 %); of published ones, those that the
-paper prints so. Under a noise stands the share of training labels that came out wrong, mean over all runs. Where
-nothing explains a difference, p of that test says how often chance alone makes one as large.
+paper prints so, and of ours among the methods that are measured. Under a noise stands the share of training labels that
+came out wrong, mean over all runs. For what is off, p of that test says how often chance alone makes a difference as
+large, and a sentence what we suspect: these are written by hand, in part after trials that are not kept.
 """
-UNEXPLAINED = "Not explained yet."
+UNKNOWN = "No reason is known yet."
+WIDE = "Spread far wider than the published one (F-test at 1 %), so that being within noise says little there."
 
 
 def page(found: Sequence[Committed], results: Path) -> str:
@@ -67,6 +69,8 @@ def _section(each: Committed) -> Iterator[str]:
     yield from _grids(list(parts(besides)))
     if off := list(_off(each.cells)):
         yield "\n".join(["Off:", "", *off])
+    if wide := list(_wide(each.cells)):
+        yield "\n".join([f"{WIDE} Seed by seed:", "", *wide])
     yield _folded("Every cell at its last, selected and oracle epoch", lined([tables.HEAD, *tables.rows(besides)]))
 
 
@@ -113,7 +117,7 @@ def _off(cells: Iterable[Measured]) -> Iterator[str]:
     found: dict[tuple[str, str, str], list[str]] = {}
     for each in cells:
         if each.off:
-            place = placed(each.cell), each.cell.method, each.reason or UNEXPLAINED
+            place = placed(each.cell), each.cell.method, each.reason or UNKNOWN
             found.setdefault(place, []).append(f"{each.cell.noise} ({_far(each)})")
     for (part, method, reason), noises in found.items():
         yield f"- {part}, {method}, {', '.join(noises)}: {reason}"
@@ -123,7 +127,15 @@ def _far(each: Measured) -> str:
     away, chance = each.beside.difference, each.beside.chance
     if away is None:
         return "no figure"
-    return f"{away:+.2f}" if each.reason or chance is None else f"{away:+.2f}, p = {chance:.2g}"
+    return f"{away:+.2f}" if chance is None else f"{away:+.2f}, p = {chance:.2g}"
+
+
+def _wide(cells: Iterable[Measured]) -> Iterator[str]:
+    for each in cells:
+        if each.beside.wide:
+            found = [run.measured(each.beside.reported, each.cell.measure) for run in each.runs]
+            values = ", ".join("failed" if value is None else f"{100 * value:.2f}" for value in found)
+            yield f"- {placed(each.cell)}, {each.cell.method}, {each.cell.noise}: {values}"
 
 
 def _deviations(found: Sequence[Committed]) -> Iterator[str]:
