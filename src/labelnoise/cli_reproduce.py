@@ -124,7 +124,8 @@ def _table(
             picked = choices.read(wanted, everything, recipe, at.out)
             paths = write_all(wanted, besides(wanted, everything, recipe, at.out), recipe, at.out, picked)
     chosen = choices.markdown(choices.read(wanted, cells, recipe, at.out))
-    texts = [tables.markdown(titled(wanted, recipe, found), found), *([chosen] if chosen else [])]
+    whole = besides(wanted, everything, recipe, at.out)  # by which stars go, also those of some methods alone
+    texts = [tables.markdown(titled(wanted, recipe, found), found, whole), *([chosen] if chosen else [])]
     return Told("\n".join(texts), [tables.counts(found)], paths)
 
 

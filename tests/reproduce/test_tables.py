@@ -51,6 +51,12 @@ def test_in_a_column_what_is_significantly_worse_has_no_star():
     assert [row["ours"][-1] for row in by_name(together)] == ["0", "*"]
 
 
+def test_of_some_cells_the_stars_are_those_of_all():
+    unprinted = Beside(CE._replace(mean=nan, std=None), FOUND[0].ours, "last", 5)
+    together = [unprinted, Beside(LN._replace(net=""), FOUND[1].ours, "last", 5)]
+    assert [row[HEAD.index("ours")] for row in rows(together[:1], together)] == ["71.00 ± 1.00"]
+
+
 def test_markdown_has_a_line_for_each_cell():
     title, empty, *lines = markdown("tiny/table1, recipe fast", FOUND).splitlines()
     assert (title, empty) == ("tiny/table1, recipe fast", "")

@@ -18,10 +18,15 @@ LATEX = str.maketrans(
 LATEX |= str.maketrans({"τ": r"$\tau$", "Σ": r"$\Sigma$", "–": "--"})
 
 
-def rows(found: Sequence[Beside]) -> Iterator[tuple[str, ...]]:
-    """One for each cell; figures that are not significantly worse than the best of their column have a star."""
-    for each, (ours, published) in zip(found, marks(found), strict=True):
-        cell, difference = each.cell, each.difference
+def rows(found: Sequence[Beside], among: Sequence[Beside] | None = None) -> Iterator[tuple[str, ...]]:
+    """One for each cell; figures that are not significantly worse than the best of their column have a star.
+
+    The column is that of all cells `among` which these are; by default there are no others.
+    """
+    whole = found if among is None else among
+    marked = {each.cell: mark for each, mark in zip(whole, marks(whole), strict=True)}
+    for each in found:
+        cell, difference, (ours, published) = each.cell, each.difference, marked[each.cell]
         yield (
             placed(cell),
             cell.noise,
@@ -36,9 +41,9 @@ def rows(found: Sequence[Beside]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def markdown(title: str, found: Sequence[Beside]) -> str:
-    """A table for a document."""
-    return f"{title}\n\n{lined([HEAD, *rows(found)])}\n"
+def markdown(title: str, found: Sequence[Beside], among: Sequence[Beside] | None = None) -> str:
+    """A table for a document; its stars are those of all cells among which these are."""
+    return f"{title}\n\n{lined([HEAD, *rows(found, among)])}\n"
 
 
 def lined(rows: Iterable[Sequence[str]]) -> str:
