@@ -56,6 +56,14 @@ def test_a_wish_that_no_cell_fulfils_is_refused(wishes, sentence):
         chosen(CELLS, parsed(wishes))
 
 
+def test_wishes_that_no_cell_fulfils_together_are_refused_with_what_the_last_may_be():
+    cells = [cell for cell in CELLS if cell.noise in ("none", "random:0.4", "random:0.4:exact")]
+    with pytest.raises(
+        InputError, match=r"^no cell has all of that; beside the rest noise may be none, random:0.4:exact$"
+    ):
+        chosen(cells, parsed(["data=mnist", "noise=random:0.4"]))
+
+
 def test_methods_with_commas_between_them_are_alternatives():
     assert parsed(listed("CE, LN,")) == {"method": ["CE", "LN"]}
 

@@ -61,7 +61,7 @@ def test_each_recipe_has_a_section_of_its_own(record, shown):
     literal = shown().partition("## tiny/table1, recipe paper")[2]
     assert "70.50" in shown()
     assert "70.50" not in literal
-    assert "Recipe fast: fewer epochs, one setting for all noises. Epoch reported: last." in shown()
+    assert "Recipe fast: fewer epochs, one setting for all noises. Epoch of ours: last." in shown()
 
 
 def test_what_is_off_has_its_reason_or_the_word_that_nobody_knows(record, explain, shown):

@@ -88,9 +88,9 @@ def test_the_page_tells_our_runs_from_the_published_ones_and_which_of_ours_faile
 
 
 def test_the_title_names_the_epoch_that_our_figures_are_of(tiny, found):
-    assert titled(Table(tiny, "table1"), "paper", found).endswith("the epoch that the paper reports: last")
+    assert titled(Table(tiny, "table1"), "paper", found).endswith("; epoch of ours: last")
     calibrated = [replace(each, reported="selected") for each in found]
-    assert titled(Table(tiny, "table1"), "paper", calibrated).endswith("reports: selected")
+    assert titled(Table(tiny, "table1"), "paper", calibrated).endswith("; epoch of ours: selected")
 
 
 def test_a_number_of_seeds_that_is_not_stated_is_said_to_be_assumed():

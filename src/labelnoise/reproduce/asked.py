@@ -57,10 +57,22 @@ def chosen(cells: Sequence[Cell], only: Mapping[str, Sequence[str]]) -> list[Cel
         for value in values:
             if value not in known:
                 raise InputError(f"no cell has {key} {value!r}; {_instead(key, value, known)}")
-    found = [cell for cell in cells if all(getattr(cell, key) in values for key, values in only.items())]
+    found = _having(cells, only)
     if not found:
-        raise InputError("no cell has all of that; leave out one --only")
+        raise InputError(f"no cell has all of that; {_loosened(cells, only)}")
     return found
+
+
+def _having(cells: Sequence[Cell], only: Mapping[str, Sequence[str]]) -> list[Cell]:
+    return [cell for cell in cells if all(getattr(cell, key) in values for key, values in only.items())]
+
+
+def _loosened(cells: Sequence[Cell], only: Mapping[str, Sequence[str]]) -> str:
+    for key in reversed(list(only)):
+        rest = {name: values for name, values in only.items() if name != key}
+        if known := sorted({getattr(cell, key) for cell in _having(cells, rest)}):
+            return f"beside the rest {key} may be {', '.join(known)}"
+    return "leave out one --only"
 
 
 def _instead(key: str, value: str, known: Sequence[str]) -> str:

@@ -62,7 +62,7 @@ def _section(each: Committed) -> Iterator[str]:
     facts, besides = each.table.paper.facts, [cell.beside for cell in each.cells]
     yield f"## {each}"
     yield (
-        f"{facts['title']}. Recipe {each.recipe}: {RECIPES[each.recipe]}. Epoch reported: "
+        f"{facts['title']}. Recipe {each.recipe}: {RECIPES[each.recipe]}. Epoch of ours: "
         f"{reported(besides)}. Published: {published_over(facts['protocol'])}."
     )
     yield lined([("", ""), *origin(each)])

@@ -65,7 +65,7 @@ def write_all(
 
 def titled(table: Table, recipe: Recipe, found: Sequence[Beside]) -> str:
     """What a table is of, in one line."""
-    return f"{table}, recipe {recipe} ({RECIPES[recipe]}); ours by the epoch that the paper reports: {reported(found)}"
+    return f"{table}, recipe {recipe} ({RECIPES[recipe]}); epoch of ours: {reported(found)}"
 
 
 def reported(found: Iterable[Beside]) -> str:
