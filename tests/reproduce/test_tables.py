@@ -51,6 +51,11 @@ def test_in_a_column_what_is_significantly_worse_has_no_star():
     assert [row["ours"][-1] for row in by_name(together)] == ["0", "*"]
 
 
+def test_a_spread_far_beyond_the_published_is_told():
+    (found,) = by_name([Beside(CE, {"last": Spread(60.0, 20.0, 3)}, "last", 5)])
+    assert found[""] == "within noise, wide spread"
+
+
 def test_of_some_cells_the_stars_are_those_of_all():
     unprinted = Beside(CE._replace(mean=nan, std=None), FOUND[0].ours, "last", 5)
     together = [unprinted, Beside(LN._replace(net=""), FOUND[1].ours, "last", 5)]

@@ -37,7 +37,7 @@ def rows(found: Sequence[Beside], among: Sequence[Beside] | None = None) -> Iter
             _starred(_shown(each.reached), ours),
             _starred(_shown(each.published), published),
             "–" if difference is None else f"{difference:+.2f}",
-            VERDICTS[each.within],
+            VERDICTS[each.within] + (", wide spread" if each.wide else ""),
         )
 
 
