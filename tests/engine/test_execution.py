@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -5,6 +9,7 @@ from torch import nn
 from labelnoise import nets
 from labelnoise.engine.execution import WORTH_COMPILING, Execution
 from labelnoise.errors import InputError
+from labelnoise.nets.causal_generator import Generator
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 
@@ -31,6 +36,23 @@ def test_features_are_in_bfloat16_where_it_is_safe_or_asked_for(net, precision, 
 @pytest.mark.parametrize("precision", ["auto", "bfloat16"])
 def test_a_cpu_computes_in_the_precision_of_the_weights(precision):
     assert lowered("wrn_28_2", precision, CPU) is None
+
+
+def test_the_networks_that_make_images_are_in_bfloat16_but_for_their_heads():
+    generator = Generator((1, 28, 28), 10, 25, squashed=True)
+    Execution().lower(generator, CUDA)
+    inner = (generator.z_encoder.trunk, generator.x_decoder, generator.t_decoder.trunk)
+    assert [each.precision for each in inner] == [torch.bfloat16] * 3
+    assert not hasattr(generator.z_encoder, "precision")
+
+
+@pytest.mark.parametrize(("given", "expected"), [({}, "32"), ({"CUDA_DEVICE_MAX_CONNECTIONS": "1"}, "1")])
+def test_a_gpu_has_a_queue_for_every_run_unless_told_otherwise(given, expected):
+    name = "CUDA_DEVICE_MAX_CONNECTIONS"
+    others = {key: value for key, value in os.environ.items() if key != name}
+    code = f"import os, labelnoise.engine.execution; print(os.environ['{name}'])"
+    told = subprocess.run([sys.executable, "-c", code], env=others | given, capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == expected
 
 
 def test_an_unknown_precision_is_refused():

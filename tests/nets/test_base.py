@@ -90,6 +90,18 @@ def test_a_net_is_its_head_on_its_features() -> None:
     assert torch.equal(net(x), net.head(x.reshape(5, 6)))
 
 
+def test_layers_compute_in_the_lower_precision_and_return_to_that_of_the_input() -> None:
+    net, seen = Net(nn.Linear(6, 8), 8, 4), []
+    net.body.register_forward_hook(lambda *given: seen.append(given[-1].dtype))
+    x = torch.randn(5, 6)
+    exact = net.features(x)
+    net.precision = torch.bfloat16
+    rough = net.features(x)
+    assert seen == [torch.float32, torch.bfloat16]
+    assert rough.dtype == torch.float32
+    torch.testing.assert_close(rough, exact, rtol=2**-6, atol=2**-6)
+
+
 def test_no_net_rectifies_in_place() -> None:
     with torch.device("meta"):
         modules = [module for name in NETS for module in build(name, (3, 32, 32), 10).modules()]

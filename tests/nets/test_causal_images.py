@@ -61,3 +61,13 @@ def test_every_block_is_a_convolution_batch_norm_and_a_leaky_relu_and_nothing_fo
     layers = [*trunk.layers, *decoder.layers]
     assert {layer.negative_slope for layer in layers if isinstance(layer, nn.LeakyReLU)} == {0.01}
     assert all(layer.bias is not None for layer in layers if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d))
+
+
+def test_images_and_features_in_bfloat16_are_nearly_those_in_float32():
+    trunk, decoder = ImageTrunk((1, 28, 28), 10, PLANS[28]), ImageDecoder((1, 28, 28), 35, PLANS[28])
+    x, z, label = torch.rand(16, 1, 28, 28), torch.randn(16, 25), torch.rand(16, 10).softmax(-1)
+    exact = trunk(x, label), decoder(z, label)
+    trunk.precision = decoder.precision = torch.bfloat16
+    for rough, full in zip((trunk(x, label), decoder(z, label)), exact, strict=True):
+        assert rough.dtype == torch.float32
+        assert 0 < (rough - full).norm() / full.norm() < 0.03

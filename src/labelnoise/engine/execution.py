@@ -11,13 +11,15 @@ from torch import nn
 from torch.utils._triton import has_triton
 
 from labelnoise.errors import InputError
-from labelnoise.nets.base import Net
+from labelnoise.nets.base import Lowerable
 from labelnoise.registry import nearest
 
 Precision = Literal["auto", "float32", "bfloat16"]
 PRECISIONS: tuple[str, ...] = get_args(Precision)
 # Without it torch refuses to be deterministic, and it looks but once, at the first product of matrices on a GPU.
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+# Queues of the device. There are eight by default, and runs beyond wait for each other; CUDA looks but once, too.
+os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 WORTH_COMPILING = 10_000  # steps: fewer are over before a compiler, which takes 10 to 40 s, has paid for itself
 
 
@@ -25,8 +27,8 @@ WORTH_COMPILING = 10_000  # steps: fewer are over before a compiler, which takes
 class Execution:
     """What a person may say about it; everything is about GPUs but the executor.
 
-    auto: networks with BatchNorm compute features in bfloat16, all else in float32 on the tensor cores (tf32), weights
-    are kept in float32. float32: everything in full float32. bfloat16: features of all networks of this package.
+    auto: layers with BatchNorm compute in bfloat16, all else in float32 on the tensor cores (tf32), weights are kept in
+    float32. float32: everything in full float32. bfloat16: the layers below the head of all networks of this package.
     """
 
     executor: str | None = None  # None: the one that is likely faster
@@ -43,11 +45,11 @@ class Execution:
         return device.type == "cuda" and not self.eager and steps >= WORTH_COMPILING and has_triton()
 
     def lower(self, module: nn.Module, device: torch.device) -> None:
-        """Let the networks of a module, where it is safe or asked for, compute their features in bfloat16."""
+        """Let the networks of a module, where it is safe or asked for, compute in bfloat16, but for their heads."""
         if device.type != "cuda" or self.precision == "float32":
             return
         for net in module.modules():
-            if isinstance(net, Net) and (self.precision == "bfloat16" or _is_normalised(net)):
+            if isinstance(net, Lowerable) and (self.precision == "bfloat16" or _is_normalised(net)):
                 net.precision = torch.bfloat16
 
     @contextmanager

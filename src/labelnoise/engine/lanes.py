@@ -11,7 +11,7 @@ from torch.func import stack_module_state, vmap
 from labelnoise.engine.convolution import by_rows
 from labelnoise.engine.lane import Lane
 from labelnoise.engine.step import Step, of_run
-from labelnoise.nets.base import Net
+from labelnoise.nets.base import Lowerable
 
 
 class Alone(Lane):
@@ -36,7 +36,7 @@ class Alone(Lane):
         if self.like.device.type == "cuda":
             # Images with channels last are what its convolutions are fastest with; they follow their weights. Networks
             # that are none of this package may count on how they lie in memory.
-            nets = (net for net in self.module.modules() if isinstance(net, Net))
+            nets = (net for net in self.module.modules() if isinstance(net, Lowerable))
             for param in (param for net in nets for param in net.parameters() if param.dim() == 4):
                 param.data = param.data.contiguous(memory_format=torch.channels_last)
         self.params, self.buffers = dict(self.module.named_parameters()), dict(self.module.named_buffers())

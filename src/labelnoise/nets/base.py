@@ -18,10 +18,23 @@ NETS: Registry[NetBuilder] = Registry("net")
 register = NETS.register
 
 
-class Net(nn.Module):
-    """head(features(x)); every network of this package is one."""
+class Lowerable(nn.Module):
+    """Layers of this package, which on a GPU may compute in fewer bits and lie in memory as is fastest there."""
 
-    precision: torch.dtype | None = None  # of the features where it is not that of the weights
+    precision: torch.dtype | None = None  # of the layers where it is not that of the weights
+
+    def lowered(self, layers: nn.Module, x: Tensor) -> Tensor:
+        """What the layers make of `x` in that precision, in the one of `x` again."""
+        if self.precision is None:
+            found: Tensor = layers(x)
+            return found
+        with torch.autocast(x.device.type, self.precision, cache_enabled=False):
+            lower: Tensor = layers(x)
+        return lower.to(x.dtype)
+
+
+class Net(Lowerable):
+    """head(features(x)); every classifier of this package is one."""
 
     def __init__(self, body: nn.Module, width: int, head: Head) -> None:
         super().__init__()
@@ -30,12 +43,7 @@ class Net(nn.Module):
 
     def features(self, x: Tensor) -> Tensor:
         """The penultimate output, (B, width)."""
-        if self.precision is None:
-            features: Tensor = self.body(x)
-            return features
-        with torch.autocast(x.device.type, self.precision, cache_enabled=False):
-            lower: Tensor = self.body(x)
-        return lower.to(x.dtype)
+        return self.lowered(self.body, x)
 
     def forward(self, x: Tensor) -> Any:
         """Whatever the head returns: logits (B, K) for a linear one."""

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from labelnoise.nets.base import Lowerable
+
 
 class Plan(NamedTuple):
     """How images of one size become features, and features images."""
@@ -38,7 +40,7 @@ def image_plan(shape: tuple[int, ...]) -> Plan | None:
     return PLANS.get(shape[-1]) if len(shape) == 3 and shape[-1] == shape[-2] else None
 
 
-class ImageTrunk(nn.Module):
+class ImageTrunk(Lowerable):
     """Image and label to features: the label comes as one more channel, a linear function of it."""
 
     def __init__(self, shape: tuple[int, ...], classes: int, plan: Plan) -> None:
@@ -55,11 +57,10 @@ class ImageTrunk(nn.Module):
     def forward(self, x: Tensor, label: Tensor) -> Tensor:
         """(B, F) of images (B, C, H, W) and labels (B, K)."""
         plane = self.label(label).unflatten(-1, self.plane)
-        features: Tensor = self.layers(torch.cat([self.image(x), plane], dim=1))
-        return features
+        return self.lowered(self.layers, torch.cat([self.image(x), plane], dim=1))
 
 
-class ImageDecoder(nn.Module):
+class ImageDecoder(Lowerable):
     """Cause and label to an image."""
 
     def __init__(self, shape: tuple[int, ...], inputs: int, plan: Plan) -> None:
@@ -74,8 +75,7 @@ class ImageDecoder(nn.Module):
 
     def forward(self, z: Tensor, label: Tensor) -> Tensor:
         """(B, C, H, W) of z (B, J) and labels (B, K)."""
-        image: Tensor = self.layers(torch.cat([z, label], dim=-1))
-        return image
+        return self.lowered(self.layers, torch.cat([z, label], dim=-1))
 
 
 def _enlarged(inputs: int, outputs: int, kernel: int, extra: int) -> list[nn.Module]:
