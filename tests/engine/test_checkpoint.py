@@ -114,8 +114,7 @@ def test_other_troubles_with_a_checkpoint_are_an_error(path, monkeypatch):
 def test_too_little_memory_for_a_checkpoint_is_an_error_and_no_end_of_the_process(path, monkeypatch):
     monkeypatch.setattr(checkpoint, "serialised", None)
     huge = torch.zeros(()).expand(2**45)
-    monkeypatch.setattr(torch.Tensor, "clone", lambda self: huge)
-    monkeypatch.setattr(torch.Tensor, "contiguous", lambda self: self)
+    monkeypatch.setattr(torch.Tensor, "contiguous", lambda self: huge)
     with pytest.raises(RuntimeError) as caught:
         save(path, {"large": torch.zeros(1)}, FACTS)
     assert is_shortage(caught.value)
@@ -162,3 +161,16 @@ def test_a_save_is_due_once_its_time_has_passed(path, every, due):
     checkpointer.save(TENSORS, FACTS)
     assert checkpointer.due is due
     assert checkpointer.load()[1] == FACTS
+
+
+@pytest.mark.parametrize(("takes", "waits"), [(0.5, 30), (2.0, 60), (8.0, 240)])
+def test_a_save_that_takes_long_is_made_less_often(path, monkeypatch, takes, waits):
+    now = [0.0]
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(checkpoint, "save", lambda *_: now.__setitem__(0, now[0] + takes))
+    checkpointer = Checkpointer(path)
+    checkpointer.save(TENSORS, FACTS)
+    now[0] = takes + waits - 0.01
+    assert not checkpointer.due
+    now[0] = takes + waits
+    assert checkpointer.due

@@ -14,10 +14,12 @@ from torch import Tensor
 from labelnoise.errors import InputError
 from labelnoise.files import FullDiskError, explained, write
 
+QUICK = 1.0  # seconds that a save may take: of larger ones there are fewer, so that they cost no larger share
+
 
 def save(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Write tensors and plain facts; whoever reads sees the old file or the new one, whole."""
-    own = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    own = {name: value.detach().to("cpu", copy=True).contiguous() for name, value in tensors.items()}
     # Where memory is short, safetensors would end the process, and this is an error.
     torch.empty(3 * sum(value.nbytes for value in own.values()), dtype=torch.uint8)
     with explained(path):
@@ -42,15 +44,16 @@ class Checkpointer:
         self, path: Path, every_seconds: float = 30.0, warn: Callable[[str], None] = lambda sentence: None
     ) -> None:
         self.path, self.every_seconds, self.warn = path, every_seconds, warn
-        self.saved, self.warned = time.monotonic(), False
+        self.saved, self.took, self.warned = time.monotonic(), 0.0, False
 
     @property
     def due(self) -> bool:
         """Whether the last save, or attempt at one, is long enough ago."""
-        return time.monotonic() - self.saved >= self.every_seconds
+        return time.monotonic() - self.saved >= self.every_seconds * max(1.0, self.took / QUICK)
 
     def save(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         """Replace the checkpoint; where the disk is full the old one stays, which is said once."""
+        began = time.monotonic()
         try:
             save(self.path, tensors, facts)
         except FullDiskError:
@@ -60,6 +63,7 @@ class Checkpointer:
                 )
             self.warned = True
         self.saved = time.monotonic()
+        self.took = self.saved - began
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """The checkpoint, if there is one."""
