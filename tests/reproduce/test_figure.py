@@ -101,6 +101,16 @@ def test_a_figure_can_be_drawn_without_the_records_of_its_runs(sketch, tmp_path)
     assert (runs, len(drawing.panels), len(again)) == (0, 2, len(found))
 
 
+def test_a_run_that_was_deleted_is_trained_again_though_its_numbers_are_there(sketch, tmp_path):
+    out = tmp_path / "out"
+    found, _, _ = made(sketch, "fig7", out)
+    (out / WORK).rename(tmp_path / "elsewhere")
+    lines = (out / OUTCOMES).read_text().splitlines(keepends=True)
+    (out / OUTCOMES).write_text("".join(lines[1:]))
+    again, _, runs = made(sketch, "fig7", out)
+    assert (runs, len(again)) == (1, len(found))
+
+
 def test_what_is_kept_of_no_figure_is_taken_from_records_that_are_there(sketch, tmp_path):
     made(sketch, "fig4", tmp_path)
     _, drawing, runs = made(sketch, "fig5", tmp_path)  # of the same runs

@@ -69,13 +69,13 @@ def numbers(asked: Table, recipe: Recipe, folder: Path) -> Path:
 
 
 def _take(figure: Figure, group: Group, runs: Trainings, path: Path, at: Place) -> None:
-    known = {each.origin for each in read(path)}
-    failed = {run for run, outcome in outcomes.read(at.out / OUTCOMES).items() if outcome.failed}
+    known, ended = {each.origin for each in read(path)}, outcomes.read(at.out / OUTCOMES)
     missing = [
         (cell, config)
         for cell, configs in runs.runs
         for config in configs
-        if (*_place(cell), config.identity) not in known and config.identity not in failed
+        if (outcome := ended.get(config.identity)) is None
+        or not (outcome.failed or (*_place(cell), config.identity) in known)
     ]
     if not missing:
         return
