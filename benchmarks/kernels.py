@@ -2,8 +2,9 @@
 
     python benchmarks/kernels.py [--net lenet5] [--method ce] [--runs 45] [--executor packed] [--top 12]
 
-Prints, of one step with all runs, the time by the clock, that of all kernels and those that take the most, with their
-share and how often they are called. Kernels of several runs overlap, so they may add up to more than the clock says.
+Prints, of one step with all runs, the time by the clock, that of all kernels and how many they are, and those that take
+the most, with their share and how often they are called. Kernels of several runs overlap, so they may add up to more
+than the clock says.
 """
 
 import time
@@ -61,9 +62,10 @@ def main(*, net: str, method: str, runs: int, executor: str, top: int, device: s
     on_gpu = bench.device.type == "cuda"
     kernels = watch.profile.key_averages()
     taken = {each.key: each.self_device_time_total if on_gpu else each.self_cpu_time_total for each in kernels}
-    total = sum(taken.values())
+    total, calls = sum(taken.values()), sum(each.count for each in kernels)
     print(f"{net}, {method}, {executor}, {runs} runs, batches of {case.batch}")
-    print(f"{1e3 * watch.step:.2f} ms by the clock, {total / STEPS / 1e3:.2f} ms of kernels in one step")
+    spent = f"{total / STEPS / 1e3:.2f} ms of {calls / STEPS:.0f} kernels"
+    print(f"{1e3 * watch.step:.2f} ms by the clock, {spent} in one step")
     for each in sorted(kernels, key=lambda each: taken[each.key], reverse=True)[:top]:
         share = f"{100 * taken[each.key] / total:4.1f} %  {taken[each.key] / STEPS:8.1f} us"
         print(f"{share}  {each.count / STEPS:6.1f} calls  {each.key[:90]}")

@@ -8,6 +8,7 @@ from torch import nn
 
 from labelnoise import nets
 from labelnoise.engine.execution import WORTH_COMPILING, Execution
+from labelnoise.engine.lanes import Stacked
 from labelnoise.errors import InputError
 from labelnoise.nets.causal_generator import Generator
 
@@ -44,6 +45,12 @@ def test_the_networks_that_make_images_are_in_bfloat16_but_for_their_heads():
     inner = (generator.z_encoder.trunk, generator.x_decoder, generator.t_decoder.trunk)
     assert [each.precision for each in inner] == [torch.bfloat16] * 3
     assert not hasattr(generator.z_encoder, "precision")
+
+
+def test_of_packs_classifiers_alone_are_in_bfloat16():
+    generator, classifier = Generator((1, 28, 28), 10, 25, squashed=True), nets.build("wrn_28_2", (1, 28, 28), 10)
+    Execution().lower(nn.ModuleDict({"generator": generator, "classifier": classifier}), CUDA, Stacked.lowers)
+    assert (generator.x_decoder.precision, classifier.precision) == (None, torch.bfloat16)
 
 
 @pytest.mark.parametrize(("given", "expected"), [({}, "32"), ({"CUDA_DEVICE_MAX_CONNECTIONS": "1"}, "1")])

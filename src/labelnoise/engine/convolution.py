@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from labelnoise.nets.base import Lowerable
+from labelnoise.nets.base import Net
 
 MOST = 2**20  # numbers in that matrix: wide images with many channels are better off as they are
 
@@ -39,11 +39,11 @@ class ByRows(nn.Conv2d):
 
 
 def by_rows(module: nn.Module) -> None:
-    """Let the convolutions of this package's networks in a module, where they are plain ones, be computed so.
+    """Let the convolutions of this package's classifiers in a module, where they are plain ones, be computed so.
 
     Those of other networks stay as they are: they may count on how a convolution's result lies in memory.
     """
-    for net in (each for each in module.modules() if isinstance(each, Lowerable)):
+    for net in (each for each in module.modules() if isinstance(each, Net)):
         for layer in net.modules():
             if type(layer) is nn.Conv2d and _is_plain(layer):
                 layer.__class__ = ByRows  # in its place, for others may know the layer

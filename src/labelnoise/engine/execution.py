@@ -44,12 +44,12 @@ class Execution:
         """Whether a training of so many steps is worth compiling, and can be."""
         return device.type == "cuda" and not self.eager and steps >= WORTH_COMPILING and has_triton()
 
-    def lower(self, module: nn.Module, device: torch.device) -> None:
-        """Let the networks of a module, where it is safe or asked for, compute in bfloat16, but for their heads."""
+    def lower(self, module: nn.Module, device: torch.device, kind: type[Lowerable] = Lowerable) -> None:
+        """Let the networks of this kind, where it is safe or asked for, compute in bfloat16, but for their heads."""
         if device.type != "cuda" or self.precision == "float32":
             return
         for net in module.modules():
-            if isinstance(net, Lowerable) and (self.precision == "bfloat16" or _is_normalised(net)):
+            if isinstance(net, kind) and (self.precision == "bfloat16" or _is_normalised(net)):
                 net.precision = torch.bfloat16
 
     @contextmanager

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ from labelnoise.engine.execution import DEFAULT, Execution
 from labelnoise.engine.optim import Updater
 from labelnoise.engine.step import Clock, Feed, Given, Step, Tensors, Time, chosen, follow, objective, owner, prediction
 from labelnoise.methods.base import Method, Stage, hyper_fields
+from labelnoise.nets.base import Lowerable
 from labelnoise.nets.dropout import Dropout
 from labelnoise.rng import Rng, seeded_init
 from labelnoise.types import Batch, DataSpec, Terms
@@ -36,6 +37,7 @@ class Lane(ABC):
     params: Tensors
     buffers: Tensors
     runs: int | None  # length of the run axis, None without one
+    lowers: ClassVar[type[Lowerable]] = Lowerable  # networks that may compute in fewer bits
 
     def __init__(
         self,
@@ -221,7 +223,7 @@ class Lane(ABC):
                 module.seed = torch.zeros((), dtype=torch.int64)
         for param in step.parameters():
             param.data = param.data.contiguous()  # fused optimisers write past a parameter that has gaps
-        self.execution.lower(step, self.like.device)
+        self.execution.lower(step, self.like.device, self.lowers)
         return step.to(device=self.like.device, dtype=self.like.dtype)
 
     def _updater(self, networks: Sequence[str], settings: Optimiser) -> Updater:

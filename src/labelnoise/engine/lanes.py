@@ -11,7 +11,7 @@ from torch.func import stack_module_state, vmap
 from labelnoise.engine.convolution import by_rows
 from labelnoise.engine.lane import Lane
 from labelnoise.engine.step import Step, of_run
-from labelnoise.nets.base import Lowerable
+from labelnoise.nets.base import Lowerable, Net
 
 
 class Alone(Lane):
@@ -44,6 +44,8 @@ class Alone(Lane):
 
 class Stacked(Lane):
     """Many runs as one call, mapped over stacked weights, buffers, labels, draws and hyper-parameters."""
+
+    lowers = Net  # convolutions of others have a group for each run, for which bfloat16 is not known to pay
 
     def map(self, function: Callable[..., Any], *args: Any) -> Any:
         """One mapped call."""

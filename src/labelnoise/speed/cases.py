@@ -44,11 +44,15 @@ class Case:
 
 
 COLOURS = CARDS["cifar10"].augment
+ADAM = Optimiser("adam", lr=1e-3)
 CASES: Mapping[str, Case] = {
     "lenet5": Case("mnist", Named("lenet5"), 256, 45, (2, 64)),
-    "lenet5_same": Case("mnist", Named("lenet5_same"), 256, 18, (2, 64), Optimiser("adam", lr=1e-3)),
+    "lenet5_same": Case("mnist", Named("lenet5_same"), 256, 18, (2, 64), ADAM),
     "wrn_28_2": Case("cifar10", Named("wrn_28_2"), 128, 8, (2, 16), NESTEROV, COLOURS),
     "resnet34": Case("cifar10", Named("resnet34", {"stem": "imagenet"}), 128, 8, (2, 16), NESTEROV, COLOURS),
+    "resnet18": Case(  # as CausalNL's paper trains it
+        "fashion_mnist", Named("resnet18", {"stem": "imagenet"}), 128, 9, (2, 16), ADAM, Augment(crop=4, flip=True)
+    ),
 }
 
 
