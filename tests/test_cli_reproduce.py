@@ -16,7 +16,8 @@ from labelnoise.reproduce import run as module
 TABLES = [f"{name}/{table}" for name in papers() for table in paper(name).tables]
 
 
-FIGURES = [f"{name}/{figure}" for name in papers() for figure in figures(paper(name))]
+FIGURES = {f"{name}/{key}": figure for name in papers() for key, figure in figures(paper(name)).items()}
+FAST = [*TABLES, *(name for name, figure in FIGURES.items() if figure.cells)]  # of others nothing is trained
 
 
 COMMANDS = Path(__file__).parents[1] / "results" / "commands.txt"
@@ -27,8 +28,9 @@ def run(*args):
     return CliRunner().invoke(main, ["reproduce", *args])
 
 
-@pytest.mark.parametrize("recipe", ["paper", "fast"])
-@pytest.mark.parametrize("table", [*TABLES, *FIGURES])
+@pytest.mark.parametrize(
+    ("table", "recipe"), [*((name, "paper") for name in (*TABLES, *FIGURES)), *((name, "fast") for name in FAST)]
+)
 def test_a_dry_run_of_every_table_says_how_much_it_is(table, recipe, monkeypatch):
     monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1e6)
     result = run(table, "--dry-run", "--recipe", recipe, "--device", "cpu")
@@ -195,6 +197,13 @@ def test_what_is_computed_has_no_cells_to_choose(tmp_path):
     result = run("label_smoothing/fig1", "--only", "data=mnist", "--out", str(tmp_path / "out"))
     assert (result.exit_code, result.output.count("\n")) == (2, 1)
     assert "no cell has data 'mnist'" in result.output
+
+
+@pytest.mark.parametrize("option", [("--seeds", "3"), ("--recipe", "fast")])
+def test_what_is_computed_has_neither_seeds_nor_recipe(option, tmp_path):
+    result = run("label_smoothing/fig1", *option, "--out", str(tmp_path / "out"))
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "label_smoothing/fig1 is computed, nothing is trained; leave out --seeds and --recipe" in result.output
 
 
 def test_a_figure_is_not_searched():

@@ -60,8 +60,9 @@ def reproduce(
     from labelnoise.reproduce.asked import chosen, listed, parsed, table
     from labelnoise.reproduce.groups import groups
     from labelnoise.reproduce.kept import OUTCOMES, closed
+    from labelnoise.reproduce.left import interrupted
     from labelnoise.reproduce.needed import missing
-    from labelnoise.reproduce.run import Place
+    from labelnoise.reproduce.run import WORK, Place
     from labelnoise.reproduce.stale import check
     from labelnoise.reproduce.writing import announced
     from labelnoise.sweep.run import find_device
@@ -75,6 +76,8 @@ def reproduce(
     cells = chosen(everything, wishes) if everything or wishes else []
     if search and figure:
         raise InputError("a figure is drawn with the settings of its authors; leave out --search")
+    if not everything and (seeds or recipe != "paper"):
+        raise InputError(f"{what} is computed, nothing is trained; leave out --seeds and --recipe")
     recipe = f"{recipe}-search" if search else recipe
     seeds = seeds or (figure.seeds if figure else wanted.paper.facts["protocol"]["seeds"])
     place, parts = find_device(device), groups(wanted.paper, cells, recipe)
@@ -86,7 +89,7 @@ def reproduce(
     if not dry_run:
         closed(folder)  # raises where one may not write
     if dry_run or not quiet:
-        for sentence in announced(parts, seeds, place, outcomes.read(folder / OUTCOMES)):
+        for sentence in announced(parts, seeds, place, outcomes.read(folder / OUTCOMES), interrupted(folder / WORK)):
             click.echo(sentence)
     if dry_run:
         return

@@ -60,18 +60,34 @@ def test_piped_long_work_shows_now_and_then_how_much_is_left(monkeypatch):
     clock = iter([100.0, *(100.0 + 20 * event for event in range(1, 21)), 520.0])
     monkeypatch.setattr(terminal.time, "perf_counter", lambda: next(clock))
     lines = [line for line in shown()[0].splitlines() if " left" in line]
-    assert lines[0] == "1/2 co_teaching × 3: epoch 1 of 4, about 6 min left"  # half of the steps took 40 s
+    assert lines[0] == "1/2 co_teaching × 3: epoch 1 of 4, about 6 min left"  # a quarter of the steps took 20 s
     assert lines[-1] == "1/2 co_teaching × 3: epoch 4 of 4, about 0.0 s left"
     assert len(lines) == 10
 
 
+def test_a_first_step_that_waits_for_a_compiler_tells_nothing_of_the_pace(monkeypatch):
+    clock = iter([0.0, 95.0, 96.0, 130.0])
+    monkeypatch.setattr(terminal.time, "perf_counter", lambda: next(clock))
+    text = StringIO()
+    display = Terminal(Console(file=text, width=80))
+    display.expect(1)
+    display.begin("ce", 9, 200, 0)
+    for step in (0, 1, 35):
+        display.tick(0, step, 75)
+    assert text.getvalue().splitlines() == [
+        "1/1 ce × 9: epoch 1 of 200",
+        "1/1 ce × 9: epoch 1 of 200, about 5.5 h left",  # 35 of 100 hundredths of an epoch in 35 s
+    ]
+
+
 def test_evaluation_counts_as_a_quarter_of_an_epoch(monkeypatch):
-    clock = iter([0.0, 75.0, 90.0, 130.0])
+    clock = iter([0.0, 0.0, 75.0, 90.0, 130.0])
     monkeypatch.setattr(terminal.time, "perf_counter", lambda: next(clock))
     text = StringIO()
     display = Terminal(Console(file=text, width=80))
     display.expect(1)
     display.begin("ce", 1, 2, 0)
+    display.tick(0, 0, 1000)
     display.tick(0, 9, 10)
     display.judge(0, 0.6)
     display.judge(0, 1.0)

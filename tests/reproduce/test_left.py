@@ -3,11 +3,13 @@ import pytest
 from labelnoise.errors import InputError
 from labelnoise.reproduce import left as module
 from labelnoise.reproduce import outcomes
-from labelnoise.reproduce.groups import groups
+from labelnoise.reproduce.groups import groups, trainings
 from labelnoise.reproduce.kept import OUTCOMES
-from labelnoise.reproduce.left import Left, left, together
+from labelnoise.reproduce.left import Left, interrupted, left, together
 from labelnoise.reproduce.outcomes import Outcome
 from labelnoise.reproduce.searching import trials
+from labelnoise.results.record import Record
+from labelnoise.results.store import Journal
 
 
 @pytest.fixture
@@ -49,4 +51,22 @@ def test_where_data_are_missing_all_is_to_be_trained(tiny, known, monkeypatch):
 
 
 def test_groups_are_counted_together():
-    assert together([Left([("ce", 2)], 0, 1), Left([("gce", 3)], 2, 4)]) == Left([("ce", 2), ("gce", 3)], 2, 5)
+    both = together([Left([("ce", 2)], 0, 1, 5), Left([("gce", 3)], 2, 4)])
+    assert both == Left([("ce", 2), ("gce", 3)], 2, 5, 5)
+
+
+def test_epochs_that_are_done_of_runs_to_be_trained_are_counted(tiny, known):
+    (group,) = groups(tiny, tiny.published("table1"), "paper")
+    begun = dict.fromkeys((config.identity for config in trainings(group, 2).configs), 1) | {"of another table": 7}
+    found = left(group, 2, known, begun)
+    assert (found.runs, found.there, found.begun) == (6, 2, 6)
+
+
+def test_epochs_of_a_run_that_was_left_are_those_with_a_record(tmp_path):
+    finished, unfinished = (Journal(tmp_path / "group" / name) for name in ("ce-1", "ce-2"))
+    for journal in (finished, unfinished):
+        journal.folder.mkdir(parents=True)
+        journal.write([Record("a", "ce", 0, "train", epoch, {}) for epoch in range(3)])
+    unfinished.write([Record("b", "ce", 1, "train", 0, {})])
+    unfinished.checkpoint.touch()
+    assert interrupted(tmp_path) == {"a": 3, "b": 1}

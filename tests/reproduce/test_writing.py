@@ -8,7 +8,7 @@ from labelnoise.reproduce import estimate
 from labelnoise.reproduce.asked import Table
 from labelnoise.reproduce.beside import Beside, Spread
 from labelnoise.reproduce.choices import Choice
-from labelnoise.reproduce.groups import groups
+from labelnoise.reproduce.groups import groups, trainings
 from labelnoise.reproduce.kept import OUTCOMES
 from labelnoise.reproduce.outcomes import read
 from labelnoise.reproduce.writing import announced, published_over, titled, write_all
@@ -54,6 +54,15 @@ def test_what_is_there_already_is_not_announced_again(tiny, record, seeds, runs,
         patch.setattr(estimate, "rate", lambda data, job, device: 1000.0)
         said = list(announced(groups(tiny, cells, "paper"), seeds, CPU, read(folder / OUTCOMES)))
     assert said == [f"digits, mlp: CE, GCE × 2 noises × {seeds} seeds, {runs}", f"in all {epochs}"]
+
+
+def test_epochs_that_are_done_of_interrupted_runs_take_no_more_time(tiny, monkeypatch):
+    monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1000.0)
+    (group,) = groups(tiny, tiny.published("table1"), "paper")
+    begun = {config.identity: 1 for config in trainings(group, 3).configs}
+    first, total = announced([group], 3, CPU, {}, begun)
+    assert first.endswith("12 runs × 2 epochs, of which 12 are done, about 15 seconds")
+    assert total == "in all 12 runs, 24 epochs, of which 12 are done, about 15 seconds on cpu"
 
 
 def test_a_single_run_is_there(tiny, record, monkeypatch):

@@ -44,6 +44,7 @@ class Terminal(Display):
         self.pack, self.open = self.pack + 1, True
         self.name, self.epochs, self.done = f"{self.pack}/{self.packs} {name} × {runs}", epochs, done
         self.began = self.said = time.perf_counter()
+        self.first: tuple[float, float] | None = None  # when, and at how many epochs, the first step was done
         if done:
             self.say(f"{self.name}: goes on from epoch {done + 1}")
         self.bar = self.bars.add_task(f"{self.name:<26}", total=epochs, completed=done)
@@ -57,14 +58,20 @@ class Terminal(Display):
         self._show(epoch, STEPS + (1 - STEPS) * share)
 
     def _show(self, epoch: int, share: float) -> None:
-        now = time.perf_counter()
+        now, done = time.perf_counter(), epoch + share
+        self.first = self.first or (now, done)
         if self.lively:
-            self.bars.update(self.bar, completed=epoch + share)
+            self.bars.update(self.bar, completed=done)
         elif now - self.said >= EVERY_SECONDS:
             self.said = now
-            done = epoch + share - self.done
-            left = (now - self.began) / done * (self.epochs - self.done - done)
-            self.say(f"{self.name}: epoch {epoch + 1} of {self.epochs}, about {_duration(left)} left")
+            self.say(f"{self.name}: epoch {epoch + 1} of {self.epochs}{self._left(now, done)}")
+
+    def _left(self, now: float, done: float) -> str:
+        # by the pace since the first step, for that one may wait long for a compiler
+        since, from_there = self.first or (now, done)
+        if done == from_there:
+            return ""
+        return f", about {_duration((now - since) / (done - from_there) * (self.epochs - done))} left"
 
     def end(self, epochs: int) -> None:
         """The pack is done after so many epochs."""

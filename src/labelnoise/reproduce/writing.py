@@ -15,7 +15,7 @@ from labelnoise.reproduce.asked import Table
 from labelnoise.reproduce.beside import Beside
 from labelnoise.reproduce.choices import Choice
 from labelnoise.reproduce.groups import Group, Recipe
-from labelnoise.reproduce.left import Left, left, together
+from labelnoise.reproduce.left import NONE, Left, left, together
 from labelnoise.reproduce.outcomes import Outcome
 
 RECIPES = {
@@ -27,17 +27,22 @@ RECIPES = {
 
 
 def announced(
-    groups: Sequence[Group], seeds: int, device: torch.device, known: Mapping[str, Outcome] | None = None
+    groups: Sequence[Group],
+    seeds: int,
+    device: torch.device,
+    known: Mapping[str, Outcome] | None = None,
+    begun: Mapping[str, int] = NONE,
 ) -> Iterator[str]:
-    """How much is left to train beside the known outcomes, and how long it takes on this device."""
+    """How much is left to train beside known outcomes and what is begun, and how long it takes on this device."""
     if not groups:
         yield "in all 0 runs: it is computed"
         return
-    total, epochs, parts = 0.0, 0, [left(group, seeds, known or {}) for group in groups]
+    total, epochs, parts = 0.0, 0, [left(group, seeds, known or {}, begun) for group in groups]
     for group, part in zip(groups, parts, strict=True):
         each = group.job(group.cells[0]).train.epochs
-        took = estimate.seconds(group, part.methods, device) if part.runs else 0.0
-        total, epochs = total + took, epochs + part.runs * each
+        asked = part.runs * each
+        took = estimate.seconds(group, part.methods, device) * (1 - part.begun / asked) if asked else 0.0
+        total, epochs = total + took, epochs + asked
         long = f" × {counted(each, 'epoch')}"
         yield f"{_trained(group, seeds)}, {_counts(part, long, estimate.spoken(took))}"
     long, time = f", {counted(epochs, 'epoch')}", f"{estimate.spoken(total)} on {device}"
@@ -95,7 +100,8 @@ def _trained(group: Group, seeds: int) -> str:
 def _counts(part: Left, epochs: str, time: str) -> str:
     there = f"{counted(part.there, 'run')} {'is' if part.there == 1 else 'are'} there already" if part.there else ""
     search = f" ({part.tried} of a search)" if part.tried else ""
-    new = f"{counted(part.runs, 'run')}{search}{epochs}, about {time}" if part.runs else "0 runs"
+    done = f" of which {part.begun} are done," if part.begun else ""
+    new = f"{counted(part.runs, 'run')}{search}{epochs},{done} about {time}" if part.runs else "0 runs"
     return "; ".join(filter(None, (new, there)))
 
 
