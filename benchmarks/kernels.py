@@ -1,16 +1,19 @@
 """What a step's time goes to: the kernels of a case of `labelnoise speed`, by torch's profiler.
 
     python benchmarks/kernels.py [--net lenet5] [--method ce] [--runs 45] [--executor packed] [--top 12]
+                                 [--compiler combo_kernels=true]
 
 Prints, of one step with all runs, the time by the clock, that of all kernels and how many they are, and those that take
 the most, with their share and how often they are called. Kernels of several runs overlap, so they may add up to more
-than the clock says.
+than the clock says. With `--compiler` settings of torch's compiler can be tried.
 """
 
 import time
 
 import click
 import torch
+import yaml
+from torch._inductor import config as inductor
 from torch.profiler import ProfilerActivity, profile
 
 from labelnoise.config import Named
@@ -50,10 +53,13 @@ class Profiled(Blocks):
 @click.option("--runs", default=0, help="0: as many as `labelnoise speed` has.")
 @click.option("--executor", default="", help="By default the one that is chosen.")
 @click.option("--top", default=12)
+@click.option("--compiler", metavar="KEY=VALUE", multiple=True, help="A setting of torch's compiler.")
 @click.option("--device", default="auto")
-def main(*, net: str, method: str, runs: int, executor: str, top: int, device: str) -> None:
+def main(*, net: str, method: str, runs: int, executor: str, top: int, compiler: tuple[str, ...], device: str) -> None:
     """Print one line for each kernel."""
     bench, named = Bench.on(device), Named(method)
+    for key, _, value in (setting.partition("=") for setting in compiler):
+        setattr(inductor, key, yaml.safe_load(value))
     case = bench.fitted(CASES[net])
     runs = runs or case.runs
     executor = executor or chosen(case, named, runs, bench)
@@ -63,7 +69,7 @@ def main(*, net: str, method: str, runs: int, executor: str, top: int, device: s
     kernels = watch.profile.key_averages()
     taken = {each.key: each.self_device_time_total if on_gpu else each.self_cpu_time_total for each in kernels}
     total, calls = sum(taken.values()), sum(each.count for each in kernels)
-    print(f"{net}, {method}, {executor}, {runs} runs, batches of {case.batch}")
+    print(", ".join([net, method, executor, f"{runs} runs, batches of {case.batch}", *compiler]))
     spent = f"{total / STEPS / 1e3:.2f} ms of {calls / STEPS:.0f} kernels"
     print(f"{1e3 * watch.step:.2f} ms by the clock, {spent} in one step")
     for each in sorted(kernels, key=lambda each: taken[each.key], reverse=True)[:top]:
