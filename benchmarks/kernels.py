@@ -68,7 +68,7 @@ def main(*, net: str, method: str, runs: int, executor: str, top: int, compiler:
     on_gpu = bench.device.type == "cuda"
     kernels = watch.profile.key_averages()
     taken = {each.key: each.self_device_time_total if on_gpu else each.self_cpu_time_total for each in kernels}
-    total, calls = sum(taken.values()), sum(each.count for each in kernels)
+    total, calls = sum(taken.values()), sum(each.count for each in kernels if taken[each.key])  # others are the host's
     print(", ".join([net, method, executor, f"{runs} runs, batches of {case.batch}", *compiler]))
     spent = f"{total / STEPS / 1e3:.2f} ms of {calls / STEPS:.0f} kernels"
     print(f"{1e3 * watch.step:.2f} ms by the clock, {spent} in one step")

@@ -89,7 +89,8 @@ def reproduce(
     if not dry_run:
         closed(folder)  # raises where one may not write
     if dry_run or not quiet:
-        for sentence in announced(parts, seeds, place, outcomes.read(folder / OUTCOMES), interrupted(folder / WORK)):
+        known, begun = outcomes.read(folder / OUTCOMES), interrupted(parts, folder / WORK)
+        for sentence in announced(parts, seeds, place, known, begun):
             click.echo(sentence)
     if dry_run:
         return

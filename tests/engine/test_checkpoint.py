@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 
 from labelnoise.engine import checkpoint
-from labelnoise.engine.checkpoint import Checkpointer, load, save
+from labelnoise.engine.checkpoint import Checkpointer, load, load_facts, save
 from labelnoise.engine.memory import is_shortage
 from labelnoise.errors import InputError
 
@@ -39,7 +39,7 @@ def test_what_was_saved_is_loaded_bit_for_bit(path):
     tensors, facts = load(path)
     assert tensors.keys() == TENSORS.keys()
     assert all(same(value, tensors[name]) for name, value in TENSORS.items())
-    assert facts == FACTS
+    assert facts == FACTS == load_facts(path)
 
 
 def test_tensors_that_share_memory_are_saved_each(path):

@@ -1,5 +1,6 @@
 import pytest
 
+from labelnoise.engine.checkpoint import save
 from labelnoise.errors import InputError
 from labelnoise.reproduce import left as module
 from labelnoise.reproduce import outcomes
@@ -62,11 +63,14 @@ def test_epochs_that_are_done_of_runs_to_be_trained_are_counted(tiny, known):
     assert (found.runs, found.there, found.begun) == (6, 2, 6)
 
 
-def test_epochs_of_a_run_that_was_left_are_those_with_a_record(tmp_path):
-    finished, unfinished = (Journal(tmp_path / "group" / name) for name in ("ce-1", "ce-2"))
-    for journal in (finished, unfinished):
+def test_epochs_of_a_run_that_was_left_are_those_before_its_checkpoint(tiny, tmp_path):
+    (group,) = groups(tiny, tiny.published("table1"), "paper")
+    places = ((group.name, "ce-1"), (group.name, "ce-2"), ("another group", "ce-3"))
+    finished, unfinished, other = (Journal(tmp_path / folder / name) for folder, name in places)
+    for journal in (finished, unfinished, other):
         journal.folder.mkdir(parents=True)
-        journal.write([Record("a", "ce", 0, "train", epoch, {}) for epoch in range(3)])
+        journal.write([Record("a", "ce", 0, "train", epoch, {}) for epoch in range(4)])
     unfinished.write([Record("b", "ce", 1, "train", 0, {})])
-    unfinished.checkpoint.touch()
-    assert interrupted(tmp_path) == {"a": 3, "b": 1}
+    for journal in (unfinished, other):
+        save(journal.checkpoint, {}, {"position": (0, 3, 7)})
+    assert interrupted([group], tmp_path) == {"a": 3, "b": 1}

@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,28 @@ def save(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) ->
 
 def load(path: Path, advice: str = "delete it to begin anew") -> tuple[dict[str, Tensor], dict[str, Any]]:
     """What `save` wrote; the advice ends the sentence on a file that is damaged."""
+    with _opened(path, advice) as file:
+        names = list(file.keys())
+        return {name: file.get_tensor(name) for name in names}, _facts(file)
+
+
+def load_facts(path: Path, advice: str = "delete it to begin anew") -> dict[str, Any]:
+    """The facts alone, without reading the rest."""
+    with _opened(path, advice) as file:
+        return _facts(file)
+
+
+@contextmanager
+def _opened(path: Path, advice: str) -> Iterator[Any]:
     try:
         with safe_open(path, framework="pt") as file:
-            names = list(file.keys())
-            return {name: file.get_tensor(name) for name in names}, dict(json.loads(file.metadata()["facts"]))
+            yield file
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as problem:
         raise InputError(f"{path} cannot be read ({problem}); {advice}") from None
+
+
+def _facts(file: Any) -> dict[str, Any]:
+    return dict(json.loads(file.metadata()["facts"]))
 
 
 class Checkpointer:
@@ -53,6 +70,8 @@ class Checkpointer:
 
     def save(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
         """Replace the checkpoint; where the disk is full the old one stays, which is said once."""
+        if any(value.is_cuda for value in tensors.values()):
+            torch.cuda.synchronize()  # steps that are under way are no part of saving
         began = time.monotonic()
         try:
             save(self.path, tensors, facts)

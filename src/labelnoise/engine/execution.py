@@ -28,7 +28,7 @@ class Execution:
     """What a person may say about it; everything is about GPUs but the executor.
 
     auto: layers with BatchNorm compute in bfloat16, all else in float32 on the tensor cores (tf32), weights are kept in
-    float32. float32: everything in full float32. bfloat16: the layers below the head of all networks of this package.
+    float32. float32: everything in full float32. bfloat16: so do the layers below the head of classifiers without it.
     """
 
     executor: str | None = None  # None: the one that is likely faster

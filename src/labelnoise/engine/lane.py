@@ -120,9 +120,7 @@ class Lane(ABC):
     def run(self, feed: Feed) -> Terms:
         """A step on the device alone: it asks the host for nothing, so that it can be recorded and played again."""
         losses: list[Tensor] = []
-        logs: Tensors = {}
-        written: Tensors = {}
-        kept: Tensors = {}
+        logs, written, kept = Tensors(), Tensors(), Tensors()
         for update, updater in self.updaters.items():
             terms = self.terms(feed._replace(memory=feed.memory | written), update)
             updater.step(self._grads(terms.loss.sum(), update), terms.active)

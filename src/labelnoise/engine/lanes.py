@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import stack_module_state, vmap
 
 from labelnoise.engine.convolution import by_rows
@@ -34,12 +34,18 @@ class Alone(Lane):
     def _take(self, modules: Sequence[Step]) -> None:
         self.module = modules[0]
         if self.like.device.type == "cuda":
-            # Images with channels last are what its convolutions are fastest with; they follow their weights. Networks
-            # that are none of this package may count on how they lie in memory.
-            nets = (net for net in self.module.modules() if isinstance(net, Lowerable))
-            for param in (param for net in nets for param in net.parameters() if param.dim() == 4):
-                param.data = param.data.contiguous(memory_format=torch.channels_last)
+            channels_last(self.module)
         self.params, self.buffers = dict(self.module.named_parameters()), dict(self.module.named_buffers())
+
+
+def channels_last(module: nn.Module) -> None:
+    """Lay kernels so: images follow them, and are then what a GPU's convolutions are fastest with.
+
+    Networks that are none of this package may count on how they lie in memory, and stay as they are.
+    """
+    for net in (each for each in module.modules() if isinstance(each, Lowerable)):
+        for param in (each for each in net.parameters() if each.dim() == 4):
+            param.data = param.data.contiguous(memory_format=torch.channels_last)
 
 
 class Stacked(Lane):

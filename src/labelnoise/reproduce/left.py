@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labelnoise.config import Named
+from labelnoise.engine.checkpoint import load_facts
+from labelnoise.engine.loop import Position
 from labelnoise.errors import InputError
 from labelnoise.reproduce.groups import Group, trainings
 from labelnoise.reproduce.outcomes import Outcome
@@ -29,10 +31,16 @@ class Left(NamedTuple):
         return sum(runs for _, runs in self.methods)
 
 
-def interrupted(work: Path) -> Counter[str]:
+def interrupted(groups: Sequence[Group], work: Path) -> Counter[str]:
     """Epochs that are done of runs that were left, by identity; `work` is the folder of their stores."""
-    journals = [Journal(checkpoint.parent) for checkpoint in work.glob("*/*/checkpoint.safetensors")]
-    return Counter(record.run for journal in journals for record in journal.read())
+    every = [Journal(folder) for group in groups for folder in (work / group.name).glob("*")]
+    return Counter(
+        record.run
+        for journal in every
+        if journal.checkpoint.exists()
+        for record in journal.read()
+        if record.epoch < Position(*load_facts(journal.checkpoint)["position"]).epoch
+    )
 
 
 def left(group: Group, seeds: int, known: Mapping[str, Outcome], begun: Mapping[str, int] = NONE) -> Left:

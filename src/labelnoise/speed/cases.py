@@ -50,7 +50,7 @@ CASES: Mapping[str, Case] = {
     "lenet5_same": Case("mnist", Named("lenet5_same"), 256, 18, (2, 64), ADAM),
     "wrn_28_2": Case("cifar10", Named("wrn_28_2"), 128, 8, (2, 16), NESTEROV, COLOURS),
     "resnet34": Case("cifar10", Named("resnet34", {"stem": "imagenet"}), 128, 8, (2, 16), NESTEROV, COLOURS),
-    "resnet18": Case(  # as CausalNL's paper trains it
+    "resnet18": Case(  # as CausalNL's paper trains others
         "fashion_mnist", Named("resnet18", {"stem": "imagenet"}), 128, 9, (2, 16), ADAM, Augment(crop=4, flip=True)
     ),
 }
