@@ -33,14 +33,8 @@ class Left(NamedTuple):
 
 def interrupted(groups: Sequence[Group], work: Path) -> Counter[str]:
     """Epochs that are done of runs that were left, by identity; `work` is the folder of their stores."""
-    every = [Journal(folder) for group in groups for folder in (work / group.name).glob("*")]
-    return Counter(
-        record.run
-        for journal in every
-        if journal.checkpoint.exists()
-        for record in journal.read()
-        if record.epoch < Position(*load_facts(journal.checkpoint)["position"]).epoch
-    )
+    journals = [Journal(folder) for group in groups for folder in (work / group.name).glob("*")]
+    return Counter(run for journal in journals if journal.checkpoint.exists() for run in _done(journal))
 
 
 def left(group: Group, seeds: int, known: Mapping[str, Outcome], begun: Mapping[str, int] = NONE) -> Left:
@@ -56,6 +50,12 @@ def together(parts: Sequence[Left]) -> Left:
     methods = [method for part in parts for method in part.methods]
     tried, there, begun = (sum(each) for each in zip(*(part[1:] for part in parts), strict=True))
     return Left(methods, tried, there, begun)
+
+
+def _done(journal: Journal) -> list[str]:
+    # a run for each of its epochs; records after the checkpoint are made anew
+    reached = Position(*load_facts(journal.checkpoint)["position"]).epoch
+    return [record.run for record in journal.read() if record.epoch < reached]
 
 
 def _all(group: Group, seeds: int) -> Left:
