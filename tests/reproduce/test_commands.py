@@ -39,7 +39,7 @@ def test_the_commands_train_the_measured_cells_and_no_others(name):
 
 def test_a_block_of_a_table_is_named_by_its_data_alone():
     source = table("logistic_normal/table1")
-    seeds = {cell: 5 for cell in source.paper.published("table1") if cell.data == "mnist"}
+    seeds = {cell: 5 for cell in source.paper.cells("table1") if cell.data == "mnist"}
     (command,) = commands(source, "fast", seeds, "results/here")
     wishes = "--only data=mnist --seeds 5 --recipe fast --out results/here"
     assert command == f"labelnoise reproduce logistic_normal/table1 {wishes}"
