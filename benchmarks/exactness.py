@@ -1,11 +1,12 @@
 """Whether fast execution bends results: the same comparison eagerly in float32 and as fast as the device can.
 
     python benchmarks/exactness.py [--data mnist] [--net lenet5] [--methods ce,gce] [--seeds 5] [--epochs 30]
-                                   [--batch 64] [--compiled] [--twice]
+                                   [--batch 64] [--compiled] [--twice] [--lowered] [KEY=VALUE ...]
 
 For each method test accuracy after the last epoch and of the selected one, both ways, and whether they differ
 significantly (pooled two-sided t-test at 5 %). With `--twice` the fast way is run deterministically, two times, and
-every record compared; `--compiled` compiles however short the training is. On a CPU both ways are the same.
+every record compared; `--compiled` compiles however short the training is. On a CPU both ways are the same, but with
+`--lowered` the fast one computes in bfloat16 what a GPU would.
 """
 
 from pathlib import Path
@@ -13,10 +14,14 @@ from statistics import mean, stdev
 from tempfile import TemporaryDirectory
 
 import click
+import torch
+from torch import nn
 
 from labelnoise import Execution, compare_methods
 from labelnoise.comparing import Comparison
+from labelnoise.configure import merge, parse_overrides
 from labelnoise.engine import execution as executing
+from labelnoise.nets.base import Lowerable
 from labelnoise.report.summary import significant
 
 METHODS = "ce,gce,forward,logistic_normal,co_teaching"
@@ -33,7 +38,16 @@ def records(done: Comparison) -> list[dict[str, float]]:
     return [record.measures for row in done.summary.rows for run in row.finished for record in run.records]
 
 
+class AsOnGPU(Execution):
+    """Lowers on any device what is lowered on a GPU."""
+
+    def lower(self, module: nn.Module, device: torch.device, kind: type[Lowerable] = Lowerable) -> None:
+        """As if the device were a GPU."""
+        super().lower(module, torch.device("cuda"), kind)
+
+
 @click.command()
+@click.argument("changes", nargs=-1)
 @click.option("--data", default="mnist")
 @click.option("--noise", default="symmetric:0.4")
 @click.option("--net", default="lenet5")
@@ -43,12 +57,25 @@ def records(done: Comparison) -> list[dict[str, float]]:
 @click.option("--batch", default=64)
 @click.option("--compiled", is_flag=True, help="Compile however short the training is.")
 @click.option("--twice", is_flag=True, help="Run the fast way deterministically, two times.")
+@click.option("--lowered", is_flag=True, help="Compute on a CPU in bfloat16 what a GPU would.")
 def main(
-    *, data: str, noise: str, net: str, methods: str, seeds: int, epochs: int, batch: int, compiled: bool, twice: bool
+    *,
+    changes: tuple[str, ...],
+    data: str,
+    noise: str,
+    net: str,
+    methods: str,
+    seeds: int,
+    epochs: int,
+    batch: int,
+    compiled: bool,
+    twice: bool,
+    lowered: bool,
 ) -> None:
     """Print one line for each method."""
     train = {"epochs": epochs, "batch": batch}
-    settings = {"methods": methods, "noise": noise, "seeds": seeds, "net": {"name": net}, "train": train}
+    asked = {"methods": methods, "noise": noise, "seeds": seeds, "net": {"name": net}, "train": train}
+    settings = merge(asked, parse_overrides(changes))
     if compiled:
         executing.WORTH_COMPILING = 1
 
@@ -64,7 +91,7 @@ def main(
             print(f"{len(first)} records, {sum(a != b for a, b in zip(first, second, strict=True))} of them differ")
             return
         eager = trained("eager", Execution(precision="float32", eager=True)).summary.rows
-        fast = {row.method: row for row in trained("fast", Execution()).summary.rows}
+        fast = {row.method: row for row in trained("fast", AsOnGPU() if lowered else Execution()).summary.rows}
         for row in eager:
             for rule in RULES:
                 both = row.accuracies[rule], fast[row.method].accuracies[rule]

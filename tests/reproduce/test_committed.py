@@ -36,7 +36,19 @@ def test_verdicts_are_counted(record, explain, tmp_path):
     record({("CE", "none"): (0.90, 0.91), ("CE", "symmetric:0.4"): (0.5, 0.52), ("GCE", "symmetric:0.4"): (0.2, 0.21)})
     explain(OFF)
     (found,) = read(tmp_path)
-    assert found.verdicts == {"within noise": 1, "off, reason suspected": 1, "off, no reason known": 1, "not judged": 0}
+    assert {name: count for name, count in found.verdicts.items() if count} == {
+        "within noise": 1,
+        "off, reason suspected": 1,
+        "off, no reason known": 1,
+    }
+
+
+def test_what_is_within_noise_by_a_far_wider_spread_is_counted_apart(tiny, record, tmp_path):
+    path = tiny.folder / "table1.csv"
+    path.write_text(path.read_text().replace("none,CE,90.0,1.0,1", "none,CE,90.0,0.1,1"))
+    record({("CE", "none"): (0.70, 0.99)})
+    (found,) = read(tmp_path)
+    assert [each.verdict for each in found.cells] == ["within, wide spread"]
 
 
 def test_a_cell_of_which_no_run_came_to_its_end_is_off(record, tmp_path):

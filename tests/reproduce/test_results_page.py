@@ -44,7 +44,7 @@ def test_the_other_epochs_are_in_the_folded_table(record, shown):
 
 def test_the_overview_counts_and_leads_to_the_sections(record, shown):
     record()
-    assert "| [tiny/table1, recipe paper](#tinytable1-recipe-paper) | 2 of 4 | 1 | 0 | 1 | 0 |" in shown()
+    assert "| [tiny/table1, recipe paper](#tinytable1-recipe-paper) | 2 of 4 | 1 | 0 | 0 | 1 | 0 |" in shown()
     assert "\n## tiny/table1, recipe paper\n" in shown()
 
 
@@ -52,7 +52,7 @@ def test_the_overview_counts_variants_without_a_published_figure_apart(tiny, rec
     record({("CE", "none"): (0.90, 0.91), ("GCE", "none"): (0.89, 0.9)})
     path = tiny.folder / "table1.csv"
     path.write_text(path.read_text().replace("none,GCE,89.0,1.0,1", "none,GCE,,,"))
-    assert "(#tinytable1-recipe-paper) | 1 of 3, and 1 variant of ours | 1 | 0 | 0 | 0 |" in shown()
+    assert "(#tinytable1-recipe-paper) | 1 of 3, and 1 variant of ours | 1 | 0 | 0 | 0 | 0 |" in shown()
 
 
 def test_each_recipe_has_a_section_of_its_own(record, shown):

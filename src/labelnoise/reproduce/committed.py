@@ -22,7 +22,7 @@ from labelnoise.reproduce.outcomes import Outcome
 from labelnoise.reproduce.reasons import Reason
 
 REASONS = "reasons.yaml"
-VERDICTS = ("within noise", "off, reason suspected", "off, no reason known", "not judged")
+VERDICTS = ("within noise", "within, wide spread", "off, reason suspected", "off, no reason known", "not judged")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,9 @@ class Measured:
         """One of VERDICTS."""
         if self.off:
             return "off, reason suspected" if self.reason else "off, no reason known"
-        return "not judged" if self.beside.within is None else "within noise"
+        if self.beside.within is None:
+            return "not judged"
+        return "within, wide spread" if self.beside.wide else "within noise"
 
 
 class Committed(NamedTuple):
