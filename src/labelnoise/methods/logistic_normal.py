@@ -2,8 +2,8 @@
 
 Fidelity: the authors' code also predicts the dummy class, so that an input whose mu is negative throughout counts as an
 error; here it is dropped. That code smooths by 0.01, and on Clothing1M by 0.1 (preset `clothing1m`), where the paper
-gives no number; on MNIST its figures agree better with 0.1. As in that code mu is divided by the temperature to predict,
-which §3.4 of the paper leaves out.
+gives no number; on MNIST its figures agree better with 0.1. As in that code mu is divided by the temperature to
+predict, which §3.4 of the paper leaves out.
 Gradients are steep where the floor is small: temperature · C / floor² at the start, with C = 7 for ten classes.
 """
 
