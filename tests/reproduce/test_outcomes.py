@@ -87,12 +87,14 @@ def test_where_the_truth_is_unknown_accuracy_is_that_of_the_labels_there_are():
     assert found.measured("last", "test/accuracy_true") == 0.5
 
 
-def test_the_calibration_error_is_that_of_the_selected_epoch():
-    bins = torch.zeros(300, 3)
-    bins[299] = torch.tensor([10.0, 9.9, 8.0])  # rows, summed confidence, hits
-    found = outcome(run([0.5], [0.5], details={"test_bins": bins}))
+def test_the_calibration_error_is_known_after_the_last_epoch_and_the_selected_one():
+    last, selected = torch.zeros(2, 300, 3)
+    last[299] = torch.tensor([10.0, 9.9, 5.0])  # rows, summed confidence, hits
+    selected[299] = torch.tensor([10.0, 9.9, 8.0])
+    found = outcome(run([0.5, 0.5], [0.5, 0.4], details={"last_test_bins": last, "test_bins": selected}))
+    assert found.measured("last", "test/ece_100") == pytest.approx(0.49)
     assert found.measured("selected", "test/ece_100") == pytest.approx(0.19)
-    assert found.measured("last", "test/ece_100") is None
+    assert found.measured("oracle", "test/ece_100") is None
 
 
 def test_the_divergence_is_the_methods_own_between_true_and_predicted_classes():

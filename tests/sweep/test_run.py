@@ -256,7 +256,7 @@ def test_details_agree_with_the_record_of_the_selected_epoch(store):
         assert (confusion.trace() / confusion.sum()).item() == pytest.approx(chosen.measures["test/accuracy_true"])
 
 
-def test_pictures_are_taken_at_the_selected_and_after_the_last_epoch(store):
+def test_the_test_part_and_pictures_are_taken_at_the_selected_and_after_the_last_epoch(store):
     train = Train(epochs=5, batch=64, optimiser=Optimiser(name="sgd", lr=1.5))  # moves about
     journal, _ = run(store, [replace(BASE, noise="symmetric:0.4", seed=seed, train=train) for seed in range(4)])
     differ = False
@@ -265,5 +265,7 @@ def test_pictures_are_taken_at_the_selected_and_after_the_last_epoch(store):
         for prefix, record in (("", selected), ("last_", last)):
             of_label = each.details[f"{prefix}margin_counts"][0, 1].double()  # of two classes, met above 0
             assert of_label[30:].sum() / of_label.sum() == pytest.approx(record.measures["train/accuracy_given"])
+            confusion = each.details[f"{prefix}test_confusion"].double()
+            assert confusion.trace() / confusion.sum() == pytest.approx(record.measures["test/accuracy_true"])
         differ |= selected.measures["train/accuracy_given"] != last.measures["train/accuracy_given"]
     assert differ

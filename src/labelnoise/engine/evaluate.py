@@ -61,23 +61,31 @@ def training_probs(executor: Executor, loader: Loader, pause: Pause = lambda: No
 
 
 def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lambda: None) -> dict[str, Tensor]:
-    """Counts that a report is made of, with the run axis first; the reference is the truth where it is known.
+    """Counts that a report is made of, with the run axis first: those of `tested`, and of the other parts.
 
-    test_confusion (R, K, K): reference by predicted class. test_bins (R, 300, 3): rows, summed confidence and hits in
-    equal bins (lo, hi] of confidence. validation_counts (R, K, K): predicted class by given label. T (R, K, K), of
-    methods that have one. Where the truth is known: train_counts (R, K, K), true by given label.
+    validation_counts (R, K, K): predicted class by given label. T (R, K, K), of methods that have one. Where the truth
+    is known: train_counts (R, K, K), true by given label.
     """
-    test = [_judged(probs, chunk) for probs, chunk in _predicted(executor, loader, "test", pause)]
-    predicted, confidence, reference = (torch.cat(each, dim=1) for each in zip(*test, strict=True))
+    found = tested(executor, loader, classes, pause)
     guesses = [probs.argmax(-1) for probs, _ in _predicted(executor, loader, "validation", pause)]
-    found = {
-        "test_confusion": _pairs(reference, predicted, classes),
-        "test_bins": _bins(confidence, predicted == reference, reference >= 0),
-        "validation_counts": _pairs(torch.cat(guesses, dim=1), loader.parts["validation"].y_given, classes),
-    }
+    found["validation_counts"] = _pairs(torch.cat(guesses, dim=1), loader.parts["validation"].y_given, classes)
     if (y_true := loader.parts["train"].y_true) is not None:
         found["train_counts"] = _pairs(y_true, loader.labels, classes)
     return found | executor.transition()
+
+
+def tested(executor: Executor, loader: Loader, classes: int, pause: Pause = lambda: None) -> dict[str, Tensor]:
+    """What is predicted of the test part, with the run axis first; the reference is the truth where it is known.
+
+    test_confusion (R, K, K): reference by predicted class. test_bins (R, 300, 3): rows, summed confidence and hits in
+    equal bins (lo, hi] of confidence.
+    """
+    every = [_judged(probs, chunk) for probs, chunk in _predicted(executor, loader, "test", pause)]
+    predicted, confidence, reference = (torch.cat(each, dim=1) for each in zip(*every, strict=True))
+    return {
+        "test_confusion": _pairs(reference, predicted, classes),
+        "test_bins": _bins(confidence, predicted == reference, reference >= 0),
+    }
 
 
 def counted_margins(executor: Executor, loader: Loader, classes: int, pause: Pause = lambda: None) -> dict[str, Tensor]:

@@ -77,7 +77,7 @@ class Paper:
     def recipe(self, data: str, label: str, net: str = "", *, fast: bool = False) -> dict[str, Any]:
         """How the paper trains a method on these data: network (or another that it tries), training, split, seeds.
 
-        The fast one has fewer epochs, and the same ones for all methods.
+        The fast one has fewer epochs, as many for each network of all methods: `twice` names those that train two in turn.
         """
         self._named(label)
         found = self._of(data, self.facts["recipes"])
@@ -86,8 +86,7 @@ class Paper:
         anywhere = [{"train": each["train"]} for each in own if "for" not in each]
         here = [{"train": each["train"]} for each in own if data in each.get("for", [])]
         named = net or found.get("nets", {}).get(label)
-        short = {"train": self._of(data, self.facts["fast"])["train"]} if fast else {}
-        whole = merge(*anywhere, shown, *here, {"net": named} if named else {}, short)
+        whole = merge(*anywhere, shown, *here, {"net": named} if named else {}, self._short(data, label) if fast else {})
         return {"data": data, **whole, "seeds": self.facts["protocol"]["seeds"]}
 
     def method(self, label: str, data: str, noise: str, *, fast: bool = False) -> Named:
@@ -127,6 +126,11 @@ class Paper:
         if label not in known:
             raise InputError(f"paper {self.folder.name!r} has no method {label!r}; {nearest(label, known)}")
         return Named(known[label]["name"], known[label].get("settings", {}))
+
+    def _short(self, data: str, label: str) -> dict[str, Any]:
+        found = self._of(data, self.facts["fast"])
+        times = 2 if label in found.get("twice", ()) else 1
+        return {"train": {**found["train"], "epochs": times * found["train"]["epochs"]}}
 
     def _of(self, data: str, recipes: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
         by_data = {name: each for each in recipes for name in each["for"]}

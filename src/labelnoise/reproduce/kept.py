@@ -17,7 +17,7 @@ from labelnoise.files import write
 from labelnoise.papers.paper import Cell
 from labelnoise.reproduce import outcomes
 from labelnoise.reproduce.asked import KEYS, Table
-from labelnoise.reproduce.beside import CALIBRATION, Beside, spread
+from labelnoise.reproduce.beside import Beside, spread
 from labelnoise.reproduce.groups import Recipe
 from labelnoise.reproduce.outcomes import Outcome
 
@@ -95,10 +95,9 @@ def beside(cell: Cell, own: Sequence[Outcome], protocol: Mapping[str, object]) -
         for rule, each in values.items()
         if None not in each
     }
-    reported = "selected" if cell.measure in CALIBRATION else str(protocol["reported"])
     rates = [each.noise_rate for each in own if each.noise_rate is not None]
     rate = mean(rates) if rates else None
-    return Beside(cell, ours, reported, int(str(protocol["seeds"])), len(own) - len(healthy), rate)
+    return Beside(cell, ours, str(protocol["reported"]), int(str(protocol["seeds"])), len(own) - len(healthy), rate)
 
 
 def _key(table: Table, recipe: Recipe, cell: Cell) -> Key:

@@ -53,7 +53,8 @@ def outcome(run: Run) -> Outcome:
     measures = {rule: record.measures for rule, record in picked.items()}
     if picked:
         measures["last_ten"] = _averaged(run.records)
-        measures["selected"] = measures["selected"] | _calibration(run) | _divergence(run)
+        for rule, prefix in (("last", "last_"), ("selected", "")):  # of these alone predictions are kept
+            measures[rule] = measures[rule] | _calibration(run, prefix) | _divergence(run, prefix)
     return Outcome(
         run=run.identity,
         config=run.config,
@@ -97,15 +98,14 @@ def _averaged(history: Iterable[Record]) -> dict[str, float]:
     return {name: mean(record.measures[name] for record in latest) for name in sorted(names)}
 
 
-def _calibration(run: Run) -> dict[str, float]:
-    # of the epoch that noisy validation has selected, whose predictions alone are kept in bins
-    bins = run.details.get("test_bins")
+def _calibration(run: Run, prefix: str) -> dict[str, float]:
+    bins = run.details.get(f"{prefix}test_bins")
     return {} if bins is None else {"test/ece_100": float(binned_ece(bins.double(), BINS))}
 
 
-def _divergence(run: Run) -> dict[str, float]:
+def _divergence(run: Run, prefix: str) -> dict[str, float]:
     # of predicted and true classes of the test part, by the divergence that the method maximises
-    kind, counts = run.config["method"]["settings"].get("divergence"), run.details.get("test_confusion")
+    kind, counts = run.config["method"]["settings"].get("divergence"), run.details.get(f"{prefix}test_confusion")
     if kind is None or counts is None:
         return {}
     return {"test/divergence": float(divergence_values(counts, partial(divergence, name=kind)))}

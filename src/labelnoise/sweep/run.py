@@ -21,7 +21,7 @@ from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.choosing import choose, threads_that_pay
 from labelnoise.engine.compiling import Compiler
 from labelnoise.engine.distributed import distributed
-from labelnoise.engine.evaluate import counted_margins, details
+from labelnoise.engine.evaluate import counted_margins, details, tested
 from labelnoise.engine.examine import examined
 from labelnoise.engine.execution import Execution
 from labelnoise.engine.executors import EXECUTORS, Executor
@@ -218,7 +218,8 @@ def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) 
     # that of the last epoch: where one separates the classes, noisy validation is content with the first. Pictures are
     # taken after the last epoch too, for it is the one that many papers show.
     found = line(training.executor, training.spec)
-    found |= {f"last_{name}": value for name, value in _pictures(training).items()}
+    last = tested(training.executor, training.loader, training.spec.classes, training.interrupt.check)
+    found |= {f"last_{name}": value for name, value in (last | _pictures(training)).items()}
     training.executor.restore_best()
     found |= details(training.executor, training.loader, training.spec.classes, training.interrupt.check)
     found |= _pictures(training)
