@@ -77,7 +77,7 @@ class Paper:
     def recipe(self, data: str, label: str, net: str = "", *, fast: bool = False) -> dict[str, Any]:
         """How the paper trains a method on these data: network (or another that it tries), training, split, seeds.
 
-        The fast one has fewer epochs, as many for each network of all methods: `twice` names those that train two in turn.
+        The fast one has fewer epochs, as many for each network: `twice` names methods that train two in turn.
         """
         self._named(label)
         found = self._of(data, self.facts["recipes"])
@@ -86,7 +86,8 @@ class Paper:
         anywhere = [{"train": each["train"]} for each in own if "for" not in each]
         here = [{"train": each["train"]} for each in own if data in each.get("for", [])]
         named = net or found.get("nets", {}).get(label)
-        whole = merge(*anywhere, shown, *here, {"net": named} if named else {}, self._short(data, label) if fast else {})
+        short = self._short(data, label) if fast else {}
+        whole = merge(*anywhere, shown, *here, {"net": named} if named else {}, short)
         return {"data": data, **whole, "seeds": self.facts["protocol"]["seeds"]}
 
     def method(self, label: str, data: str, noise: str, *, fast: bool = False) -> Named:
