@@ -1,6 +1,7 @@
 """Every kind of published table is really trained by its command: on few made-up images, by a small network."""
 
 import csv
+import json
 from functools import partial
 
 import numpy as np
@@ -34,6 +35,8 @@ def shrunk(monkeypatch, tmp_path):
             each.update(SMALL | {"train": {**each["train"], **SHORT, **balanced}})
         for each in facts.get("training", []):
             each["train"] |= SHORT
+        for each in facts["fast"]:
+            each["train"]["epochs"] = 2
         return facts
 
     monkeypatch.setitem(paper.__globals__, "read_yaml", smaller)
@@ -83,17 +86,17 @@ def imagenet(folder):
                 picture(folder / part / wnid / f"{wnid}_{image}.JPEG", 10 * place + image)
 
 
-def reproduce(name, out, **only):
+def reproduce(name, out, recipe="paper", **only):
     words = [word for key, value in only.items() for word in ("--only", f"{key}={value}")]
-    words += ["--seeds", "1", "--quiet", "--device", "cpu", "--out", str(out)]
+    words += ["--recipe", recipe, "--seeds", "1", "--quiet", "--device", "cpu", "--out", str(out)]
     return CliRunner().invoke(main, ["reproduce", name, *words])
 
 
-def measured(name, out):
+def measured(name, out, recipe="paper"):
     """The rows of cells with runs, as numbers; none is by another recipe than the table says."""
     asked = table(name)
-    check(asked, asked.paper.published(asked.name), "paper", out)
-    with (out / f"{name.replace('/', '-')}-paper.csv").open() as file:
+    check(asked, asked.paper.published(asked.name), recipe, out)
+    with (out / f"{name.replace('/', '-')}-{recipe}.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["ours_runs"]]
     assert all(0 <= float(row["ours_mean"]) <= 100 for row in rows)
     return rows
@@ -119,6 +122,25 @@ def test_a_cell_is_trained_and_reported_at_the_epoch_of_its_paper(name, only, re
     assert done.exit_code == 0, done.output
     (row,) = measured(name, tmp_path / "out")
     assert (row["method"], row["reported"], row["ours_runs"]) == (only["method"], reported, "1")
+
+
+@pytest.mark.parametrize(
+    ("name", "only", "epochs"),
+    [
+        ("logistic_normal/table2", {"data": "cifar10n:worst", "method": "GCE"}, 2),
+        ("logistic_normal/table2", {"data": "cifar10n:worst", "method": "Forward"}, 4),
+        ("label_smoothing/table5", {"data": "cifar10", "net": "resnet32", "method": "LS on teacher"}, 4),
+    ],
+)
+def test_a_cell_is_trained_by_the_fast_recipe(name, only, epochs, tmp_path):
+    images("cifar10")
+    people()
+    done = reproduce(name, tmp_path / "out", "fast", **only)
+    assert done.exit_code == 0, done.output
+    (row,) = measured(name, tmp_path / "out", "fast")
+    assert (row["method"], row["ours_runs"]) == (only["method"], "1")
+    (line,) = (tmp_path / "out" / "runs.jsonl").read_text().splitlines()
+    assert json.loads(line)["config"]["train"]["epochs"] == epochs
 
 
 @pytest.mark.parametrize(
