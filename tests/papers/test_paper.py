@@ -1,4 +1,6 @@
+import csv
 import math
+from collections import Counter
 from itertools import groupby
 
 import pytest
@@ -7,9 +9,10 @@ from scipy.stats import ttest_ind_from_stats
 from labelnoise import configure
 from labelnoise.config import Job
 from labelnoise.errors import InputError
-from labelnoise.methods import build
+from labelnoise.methods import Method, build
 from labelnoise.methods.base import METHODS
-from labelnoise.papers import paper
+from labelnoise.papers.figures import figures
+from labelnoise.papers.paper import paper, papers
 
 PAPER = paper("logistic_normal")
 DATA = [name for each in PAPER.facts["recipes"] for name in each["for"]]
@@ -106,3 +109,34 @@ def test_a_mnist_run_has_as_many_steps_as_the_authors_counted() -> None:
 def test_what_is_not_there_is_refused_in_a_sentence(ask, sentence) -> None:
     with pytest.raises(InputError, match=sentence.replace("?", r"\?")):
         ask()
+
+
+def networks_in_turn(method: Method) -> int:
+    """How many begin anew, one after the other."""
+    return 1 + sum(bool(stage.restart) or stage.name == "student" for stage in method.stages())
+
+
+@pytest.mark.parametrize("name", papers())
+def test_a_method_that_trains_two_networks_in_turn_has_epochs_for_both(name):
+    source = paper(name)
+    cells = [cell for table in source.tables for cell in source.cells(table)]
+    cells += [cell for figure in figures(source).values() for cell in figure.cells]
+    for data, noise, label in {(cell.data, cell.noise, cell.method) for cell in cells}:
+        (short,) = (each["train"]["epochs"] for each in source.facts["fast"] if data in each["for"])
+        named = source.method(label, data, noise, fast=True)
+        epochs = source.recipe(data, label, fast=True)["train"]["epochs"]
+        assert epochs == short * networks_in_turn(build(named.name, named.settings)), (data, label)
+
+
+def chosen(row: dict[str, str]) -> frozenset[tuple[str, float]]:
+    return frozenset((key, float(value)) for key, value in (pair.split("=") for pair in row["settings"].split()))
+
+
+@pytest.mark.parametrize("data", ["mnist", "cifar10", "cifar100"])
+def test_settings_of_the_fast_recipe_are_those_that_the_authors_chose_most_often(data):
+    with (PAPER.folder / "chosen.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["data"].partition(":")[0] in (data, f"{data}n")]
+    for label in {row["method"] for row in rows}:
+        counts = Counter(chosen(row) for row in rows if row["method"] == label)
+        fast = PAPER.method(label, data, "none", fast=True).settings.items()
+        assert [count for settings, count in counts.items() if settings <= fast] == [max(counts.values())]

@@ -61,12 +61,12 @@ def training_probs(executor: Executor, loader: Loader, pause: Pause = lambda: No
 
 
 def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lambda: None) -> dict[str, Tensor]:
-    """Counts that a report is made of, with the run axis first: those of `tested`, and of the other parts.
+    """Counts that a report is made of, with the run axis first: those of `on_test_part`, and of the other parts.
 
     validation_counts (R, K, K): predicted class by given label. T (R, K, K), of methods that have one. Where the truth
     is known: train_counts (R, K, K), true by given label.
     """
-    found = tested(executor, loader, classes, pause)
+    found = on_test_part(executor, loader, classes, pause)
     guesses = [probs.argmax(-1) for probs, _ in _predicted(executor, loader, "validation", pause)]
     found["validation_counts"] = _pairs(torch.cat(guesses, dim=1), loader.parts["validation"].y_given, classes)
     if (y_true := loader.parts["train"].y_true) is not None:
@@ -74,7 +74,7 @@ def details(executor: Executor, loader: Loader, classes: int, pause: Pause = lam
     return found | executor.transition()
 
 
-def tested(executor: Executor, loader: Loader, classes: int, pause: Pause = lambda: None) -> dict[str, Tensor]:
+def on_test_part(executor: Executor, loader: Loader, classes: int, pause: Pause = lambda: None) -> dict[str, Tensor]:
     """What is predicted of the test part, with the run axis first; the reference is the truth where it is known.
 
     test_confusion (R, K, K): reference by predicted class. test_bins (R, 300, 3): rows, summed confidence and hits in
