@@ -69,8 +69,8 @@ def layer_of(path):
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
-def layers_imported(tree):
-    """The parts of the package that any import statement names, also one inside a function."""
+def imported(tree):
+    """What any import statement names, also one inside a function."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -78,7 +78,12 @@ def layers_imported(tree):
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"relative import in line {node.lineno}"
             found += [f"{node.module}.{alias.name}" for alias in node.names]
-    parts = (name.split(".") for name in found)
+    return found
+
+
+def layers_imported(tree):
+    """The parts of the package that are imported."""
+    parts = (name.split(".") for name in imported(tree))
     return {name[1] for name in parts if name[0] == "labelnoise" and len(name) > 1} - {"__version__"}
 
 
@@ -120,6 +125,11 @@ def test_imports_point_to_the_same_or_an_earlier_layer(path):
 )
 def test_every_form_of_import_is_seen(code, layers):
     assert layers_imported(ast.parse(code)) == layers
+
+
+def test_ray_is_imported_by_its_engine_alone():
+    named = {relative(path): {name.split(".")[0] for name in imported(ast.parse(path.read_text()))} for path in SOURCES}
+    assert [path for path, names in named.items() if "ray" in names] == ["sweep/ray.py"]
 
 
 @pytest.mark.parametrize("path", [p for p in SOURCES if not p.stem.startswith("__")], ids=relative)
@@ -187,7 +197,11 @@ def test_the_help_imports_no_torch(command):
 
 def test_the_package_imports_nothing_heavier_than_torch():
     heavy = {"pandas", "sklearn", "scipy", "matplotlib", "rich", "torchvision", "PIL", "yaml", "jinja2", "click"}
-    assert not imported_by("-c", "import labelnoise") & heavy
+    assert not imported_by("-c", "import labelnoise") & (heavy | {"ray"})
+
+
+def test_the_engine_imports_ray_only_where_it_is_wanted():
+    assert "ray" not in imported_by("-c", "import labelnoise.sweep.ray, labelnoise.comparing, labelnoise.cli")
 
 
 def test_every_layer_of_the_order_is_one_of_the_package():

@@ -528,11 +528,19 @@ def test_asked_to_stop_it_saves_and_goes_on_when_typed_again(folder):
     ],
 )
 def test_of_several_processes_the_first_alone_says_what_is_wrong(options, problem):
-    command, both = ["train", *options], {"WORLD_SIZE": "2"}
+    command, both = ["train", *options], {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
     first, second = (CliRunner().invoke(main, command, env=both | {"RANK": rank}) for rank in "01")
     assert (first.exit_code, second.exit_code) == (2, 2)
     assert problem in first.output
     assert second.output == ""
+
+
+@pytest.mark.parametrize("size", ["", "2"])
+def test_a_size_that_a_cluster_has_set_is_not_torchrun(tmp_path, size):
+    options = ["--data", "moons", "--methods", "ce", "--seeds", "1", "--epochs", "1", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(main, ["train", *options], env={"WORLD_SIZE": size})
+    assert result.exit_code == 0, result.output
+    assert "report:" in result.output
 
 
 def test_speed_lists_its_rows_with_their_sentences():

@@ -50,6 +50,7 @@ def test_what_is_for_ray_needs_ray():
 
 
 def test_under_torchrun_there_is_no_ray(monkeypatch):
-    monkeypatch.setenv("WORLD_SIZE", "2")
+    for name, value in {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}.items():
+        monkeypatch.setenv(name, value)
     with pytest.raises(InputError, match="torchrun and --engine ray both start processes"):
         cluster("cpu", engine="ray", **NOTHING)

@@ -306,7 +306,11 @@ def _list_papers() -> None:
 
 def _follows() -> bool:
     # whether this is one of the processes of `torchrun` that do as the first one does
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1 and os.environ.get("RANK") != "0"
+    if os.environ.get("RANK", "0") == "0":
+        return False  # before torch is imported
+    from labelnoise.engine.ranks import started
+
+    return started() > 1
 
 
 def _tree(options: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ import torch.distributed as dist
 from labelnoise.engine import ranks
 from labelnoise.engine.interrupt import Interrupt
 
+TOLD = {"RANK": "1", "WORLD_SIZE": "4", "MASTER_ADDR": "127.0.0.1"}
+
 
 def test_without_torchrun_there_is_one_process():
     assert (ranks.started(), ranks.count(), ranks.rank()) == (1, 1, 0)
@@ -14,9 +16,22 @@ def test_without_torchrun_there_is_one_process():
 
 
 def test_torchrun_says_how_many_it_has_started(monkeypatch):
-    monkeypatch.setenv("WORLD_SIZE", "4")
+    for name, value in TOLD.items():
+        monkeypatch.setenv(name, value)
     assert ranks.started() == 4
     assert ranks.count() == 1  # until they have joined
+
+
+@pytest.mark.parametrize("value", [None, ""])
+@pytest.mark.parametrize("name", TOLD)
+def test_what_a_cluster_says_for_ends_of_its_own_is_not_torchrun(monkeypatch, name, value):
+    for told, said in TOLD.items():
+        monkeypatch.setenv(told, said)
+    if value is None:
+        monkeypatch.delenv(name)
+    else:
+        monkeypatch.setenv(name, value)
+    assert ranks.started() == 1
 
 
 @pytest.mark.parametrize("rows", [0, 1, 5, 12, 13])

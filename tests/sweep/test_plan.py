@@ -6,7 +6,7 @@ import pytest
 from labelnoise.config import Data, Named, Optimiser, RunConfig, Split, Train
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, build
-from labelnoise.sweep.plan import comparison, cut, most_that_fit, own_code, plan_packs, set_by_rate, told
+from labelnoise.sweep.plan import comparison, cut, halves, most_that_fit, own_code, plan_packs, set_by_rate, told
 from labelnoise.testing import find_methods
 
 BASE = RunConfig(method=Named("co_teaching"))
@@ -80,6 +80,13 @@ def test_a_pack_is_cut_in_the_order_of_its_runs():
     assert seeds(cut(pack, 2)) == [[0, 1], [2, 3], [4]]
     assert [piece.name for piece in cut(pack, 5)] == [pack.name]
     assert all(len(piece.methods) == len(piece.configs) for piece in cut(pack, 2))
+
+
+@pytest.mark.parametrize(("runs", "sizes"), [(2, [1, 1]), (5, [3, 2]), (8, [4, 4])])
+def test_halves_hold_all_runs_in_their_order_the_first_one_more(runs, sizes):
+    (pack,) = plan_packs(seeded(runs))
+    assert [len(half.configs) for half in halves(pack)] == sizes
+    assert [config for half in halves(pack) for config in half.configs] == list(pack.configs)
 
 
 def test_runs_that_do_not_fit_together_make_packs_of_equal_size():

@@ -5,12 +5,15 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 import pytest
 import torch
+from click.testing import CliRunner
 
+from labelnoise.cli import main
 from labelnoise.config import Data, Job, Named, RunConfig, Search, Train
 from labelnoise.data.dataset import load
 from labelnoise.engine.execution import Execution
@@ -231,6 +234,26 @@ def test_a_pack_whose_worker_is_killed_for_want_of_memory_is_halved(cluster, tmp
     assert len(outcome.runs) == 2
 
 
+def test_halves_that_fail_are_counted_as_tasks(cluster, tmp_path, monkeypatch):
+    lose = module._Sweep.lose
+    monkeypatch.setattr(module, "RETRIES", 0)
+
+    def short(sweep, pack, problem):  # the whole for want of memory, its halves for good
+        alone = len(pack.configs) == 1
+        lose(sweep, pack, problem if alone else sweep.ray.exceptions.OutOfMemoryError("the machine"))
+
+    monkeypatch.setattr(module._Sweep, "lose", short)
+    driver = os.getpid()
+
+    def build(seed):
+        if os.getpid() != driver:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return load("gaussians", seed)
+
+    with pytest.raises(InputError, match=r"^2 of 2 tasks did not finish \(ce × 1: its worker died 1 times"):
+        compare(replace(SMALL, methods=SMALL.methods[:1]), tmp_path, Ray(), build=build)
+
+
 def test_a_command_that_is_killed_and_typed_again_does_the_rest(cluster, tmp_path):
     command = [sys.executable, "-m", "labelnoise", "train", "--data", "gaussians", "--methods", "ce,gce"]
     command += ["--seeds", "2", "--epochs", "10", "--batch", "512", "--out", str(tmp_path / "out")]
@@ -268,7 +291,7 @@ def test_what_a_person_can_mend_comes_back_from_a_worker_as_its_sentence(tmp_pat
         raise InputError("mnist is not in the data root /data; fetch it")
 
     (pack,) = plan_packs([RunConfig()])
-    handed = module._trained(pack, build, order(tmp_path))
+    handed = module._trained(pack, build, order(tmp_path), 1)
     assert handed.packs == {}
     assert re.fullmatch(r"mnist is not in the data root /data; fetch it \(on .+\)", handed.problem)
 
@@ -276,8 +299,8 @@ def test_what_a_person_can_mend_comes_back_from_a_worker_as_its_sentence(tmp_pat
 def test_of_two_tasks_for_one_pack_the_second_takes_what_the_first_has_finished(tmp_path):
     (pack,) = plan_packs([RunConfig(data=Data("gaussians"), train=Train(epochs=1, batch=512))])
     with module._marked(tmp_path) as mark:
-        first = module._trained(pack, partial(load, "gaussians"), order(tmp_path, mark))
-        second = module._trained(pack, None, order(tmp_path, mark))
+        first = module._trained(pack, partial(load, "gaussians"), order(tmp_path, mark), 1)
+        second = module._trained(pack, None, order(tmp_path, mark), 1)
     assert second.packs == first.packs
     (files,) = first.packs.values()
     assert set(files) == {"records.jsonl", "finished.json", "details.safetensors", "model.safetensors"}
@@ -294,26 +317,32 @@ def test_a_task_that_memory_is_too_small_for_hands_back_its_halves(tmp_path, mon
     monkeypatch.setattr(halving, "run_pack", short)
     configs = [RunConfig(data=Data("gaussians"), seed=seed, train=Train(epochs=1, batch=512)) for seed in range(4)]
     (pack,) = plan_packs(configs)
-    handed = module._trained(pack, partial(load, "gaussians"), order(tmp_path))
+    handed = module._trained(pack, partial(load, "gaussians"), order(tmp_path), 1)
     assert list(handed.packs) == [half.name for half in cut(pack, 2)]
     assert handed.notes == [("warn", "ce × 4 did not fit in memory: halved to 2 and 2 runs")]
     assert handed.problem == ""
 
 
 def test_a_task_cuts_its_pack_by_the_memory_of_its_own_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "most_runs", lambda pack, at: 3)
+    shares = []
+    monkeypatch.setattr(module, "most_runs", lambda pack, at: shares.append(at.share) or 3)
     configs = [RunConfig(data=Data("gaussians"), seed=seed, train=Train(epochs=1, batch=512)) for seed in range(4)]
     (pack,) = plan_packs(configs)
     with module._marked(tmp_path) as mark:
-        handed = module._trained(pack, partial(load, "gaussians"), order(tmp_path, mark))
+        handed = module._trained(pack, partial(load, "gaussians"), order(tmp_path, mark), 1 / 2)
+    assert shares == [1 / 2]
     names = {piece.name for piece in cut(pack, 3)}
     assert set(handed.packs) == {path.name for path in tmp_path.iterdir()} == names
 
 
-def test_the_memory_of_a_device_is_shared_by_as_many_tasks_as_may_run_on_it(monkeypatch):
-    monkeypatch.setattr(module.os, "cpu_count", lambda: 8)
-    assert order("out")._replace(device="cuda", packs_per_gpu=2).share == 1 / 2
-    assert order("out").share == 1 / 8
+def test_the_memory_of_a_gpu_is_shared_by_as_many_tasks_as_may_run_on_it():
+    assert module._share(order("out")._replace(device="cuda", packs_per_gpu=2)) == 1 / 2
+
+
+def test_the_memory_of_a_machine_is_shared_by_the_cores_that_ray_has_there(cluster, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert module._share(order("out")) == 1 / 2
+    assert cluster.get(cluster.remote(module._share).remote(order("out"))) == 1 / 2
 
 
 def test_a_run_that_does_not_fit_in_memory_is_missing_and_the_others_come_back(cluster, tmp_path):
@@ -332,11 +361,22 @@ def test_a_run_that_does_not_fit_in_memory_is_missing_and_the_others_come_back(c
     assert "ce × 4 did not fit in memory: halved to 2 and 2 runs" in heard.said
 
 
+def test_of_a_pack_none_of_which_fits_in_memory_no_epochs_are_told(cluster, tmp_path):
+    def build(seed):
+        if os.getpid() != driver:
+            raise MemoryError
+        return load("gaussians", seed)
+
+    driver, heard = os.getpid(), Heard()
+    compare(replace(SMALL, methods=SMALL.methods[:1], seeds=1), tmp_path, Ray(), heard, build)
+    assert heard.said[-1] == "ce × 1: none of it fits in memory, the last one"
+
+
 def test_of_two_tasks_for_one_pack_the_second_waits(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.05)
     (pack,) = plan_packs([RunConfig()])
     with module._marked(tmp_path) as mark, module._alone(Store(tmp_path).journal(pack.name)):
-        handed = module._trained(pack, None, order(tmp_path, mark))
+        handed = module._trained(pack, None, order(tmp_path, mark), 1)
     assert handed.problem.startswith(f"another process is at work in {tmp_path / pack.name}; wait for it")
 
 
@@ -392,3 +432,40 @@ def test_a_cluster_that_is_not_there_is_said_not_to_be(address, monkeypatch):
         pass
     assert str(caught.value).startswith(f"the Ray cluster at {address} cannot be used (")
     assert str(caught.value).endswith("); docs/cluster.md says how to start one, or leave --ray-address out")
+
+
+def test_a_handler_of_signals_is_put_back_also_where_ray_cannot_be_started():
+    before = signal.getsignal(signal.SIGUSR1)
+    with suppress(OSError), module._handler_kept(signal.SIGUSR1):
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        raise OSError
+    assert signal.getsignal(signal.SIGUSR1) is before
+
+
+def test_a_cluster_of_ones_own_sends_no_usage_statistics(cluster):
+    asked = cluster.remote(lambda: os.environ.get("RAY_USAGE_STATS_ENABLED"))
+    assert cluster.get(asked.remote()) == "0"
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "0"), ("1", "1")])
+def test_usage_statistics_are_off_before_ray_is_imported_unless_they_are_asked_for(monkeypatch, before, after):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delenv("RAY_USAGE_STATS_ENABLED", raising=False)
+    if before is not None:
+        monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", before)
+    with suppress(InputError):
+        module._ray()
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == after
+
+
+def test_a_published_table_is_trained_by_ray_as_it_is_without(cluster, tiny, tmp_path):
+    def outcomes(name, *options):
+        words = ["tiny/table1", "--only", "noise=none", "--device", "cpu", "--out", str(tmp_path / name), *options]
+        done = CliRunner().invoke(main, ["reproduce", *words])
+        assert done.exit_code == 0, done.output
+        assert "2 of 2 cells measured" in done.output
+        return done.output, (tmp_path / name / "tiny-table1-paper.csv").read_text()
+
+    (told, table), (_, alone) = outcomes("ray", "--engine", "ray"), outcomes("local")
+    assert "Ray: 2 cores, 0 GPUs; 2 tasks, on cpu" in told
+    assert table == alone

@@ -3,6 +3,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +21,7 @@ from labelnoise.engine.interrupt import Interrupt, InterruptError
 from labelnoise.errors import InputError
 from labelnoise.results.store import Store
 from labelnoise.sweep import together
-from labelnoise.sweep.plan import plan_packs
+from labelnoise.sweep.plan import cut, plan_packs
 from labelnoise.sweep.run import Display, Workplace, run_pack
 from labelnoise.sweep.together import Wish, follow, joined, train_pack
 
@@ -31,8 +33,28 @@ SETTINGS = {
 }
 OPTIONS = ["--methods", "ce,co_teaching", "--seeds", "2", "--net", "mlp", "--epochs", "3", "--batch", "256"]
 OPTIONS += ["--lr", "0.1", "train.optimiser.name=sgd", "net.settings.widths=8"]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "labelnoise"]
 SMALL = Named("mlp", {"widths": "8"})
 BASE = RunConfig(data=Data("gaussians"), noise="symmetric:0.3", net=SMALL, train=Train(epochs=2, batch=512))
+# A method with a gate: while the file is there, the process whose number it holds says who it is, and waits at a step.
+GATED = """
+import os, time
+from dataclasses import dataclass
+from pathlib import Path
+from labelnoise.methods import register
+from labelnoise.methods.ce import CE
+
+HERE = Path(__file__).parent
+
+@register("gated")
+@dataclass(frozen=True)
+class Gated(CE):
+    def objective(self, nets, batch, ctx):
+        if (HERE / "gate").exists() and (HERE / "gate").read_text() == os.environ["RANK"]:
+            (HERE / "waits").write_text(str(os.getpid()))
+            time.sleep(300)
+        return super().objective(nets, batch, ctx)
+"""
 build = partial(load, "gaussians")
 
 
@@ -47,17 +69,7 @@ def records(folder):
 
 
 def test_the_table_of_two_processes_is_that_of_one(tmp_path):
-    started = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-        "-m",
-        "labelnoise",
-    ]
-    command = [*started, "train", "--data", "gaussians", *OPTIONS, "--device", "cpu", "--out", str(tmp_path / "two")]
+    command = [*TORCHRUN, "train", "--data", "gaussians", *OPTIONS, "--device", "cpu", "--out", str(tmp_path / "two")]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=240, check=False, env=os.environ | {"COLUMNS": "120"}
     )
@@ -73,6 +85,34 @@ def test_the_table_of_two_processes_is_that_of_one(tmp_path):
     assert {facts["executor"] for facts in closing} == {"distributed"}
 
 
+def killed(command, number, folder):
+    """What the others say when the process of this number is killed in the midst of a step."""
+    (folder / "gate").write_text(number)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+        while not ((folder / "waits").exists() and (folder / "waits").read_text()):
+            assert started.poll() is None, started.communicate()[1]
+            time.sleep(0.02)
+        os.kill(int((folder / "waits").read_text()), signal.SIGKILL)
+        said = started.communicate(timeout=60)[1]
+    (folder / "waits").unlink()
+    (folder / "gate").unlink()
+    return said
+
+
+def test_where_a_process_is_killed_the_other_says_so_once_and_typed_again_the_command_does_the_rest(tmp_path):
+    (tmp_path / "gated.py").write_text(GATED)
+    command = [*TORCHRUN, "train", "--data", "gaussians", "--methods", f"ce,{tmp_path / 'gated.py'}", "--seeds", "1"]
+    command += ["--epochs", "2", "--batch", "512", "--device", "cpu", "--out", str(tmp_path / "out")]
+    for dead, other in ("10", "01"):
+        said = killed(command, dead, tmp_path)
+        assert said.count(together.LOST) == 1, said
+        assert f"process {other}: {together.LOST}\n" in said
+        assert [run.config["method"]["name"] for run in Store.read(tmp_path / "out").runs().values()] == ["ce"]
+    again = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "ce × 1: finished before, not run again" in again.stdout
+    assert len(Store.read(tmp_path / "out").runs()) == 2
+
+
 def test_without_torchrun_the_device_is_the_one_that_was_asked_for():
     with joined("cuda:7") as device:
         assert device == "cuda:7"
@@ -81,8 +121,9 @@ def test_without_torchrun_the_device_is_the_one_that_was_asked_for():
 
 @pytest.mark.parametrize(("asked", "problem"), [("cuda:1", "cannot be cuda:1"), ("auto", "1 GPUs for more processes")])
 def test_each_process_needs_a_gpu_of_its_own(monkeypatch, asked, problem):
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setenv("LOCAL_RANK", "1")
+    told = {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setattr(together, "find_device", lambda name: torch.device("cuda"))
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(InputError, match=problem), joined(asked):
@@ -110,7 +151,7 @@ def test_a_follower_trains_what_it_is_told_and_leaves_nothing(monkeypatch):
     [
         (InterruptError(signal.SIGTERM), 143, ""),
         (InputError("the disk is full"), 2, "process 0: the disk is full\n"),
-        (RuntimeError("Connection closed by peer"), 1, ""),
+        (RuntimeError("Connection closed by peer"), 1, f"process 0: {together.LOST}\n"),
     ],
 )
 def test_a_follower_ends_as_the_first_process_does_and_says_no_more_than_needed(
@@ -135,24 +176,66 @@ def test_another_error_of_a_follower_is_shown_whole(monkeypatch):
         follow(build, "cpu")
 
 
+def accompany(monkeypatch):
+    """As if another process were there, which hears what this one says."""
+    monkeypatch.setattr(together, "_underway", [])
+    monkeypatch.setattr(ranks, "count", lambda: 2)
+    monkeypatch.setattr(ranks, "told", lambda *_: None)
+
+
 @pytest.mark.parametrize(
     ("problem", "kind", "sentence"),
     [
-        ("Connection closed by peer", InputError, "another process of this training has ended; type the same command"),
         ("shapes do not fit", RuntimeError, "shapes do not fit"),
         ("DefaultCPUAllocator: can't allocate memory", InputError, "ce does not fit in memory; use a larger"),
     ],
 )
-def test_the_end_of_another_process_is_a_sentence(monkeypatch, tmp_path, problem, kind, sentence):
+def test_what_a_training_by_several_ends_with_is_said_as_it_is(monkeypatch, tmp_path, problem, kind, sentence):
     def run(pack, at):
         raise RuntimeError(problem)
 
+    accompany(monkeypatch)
     monkeypatch.setattr(together, "run_pack", run)
-    monkeypatch.setattr(together, "_underway", [])
-    monkeypatch.setattr(ranks, "count", lambda: 2)
-    monkeypatch.setattr(ranks, "told", lambda _: None)
     with pytest.raises(kind, match=sentence):
         train_pack(plan_packs([BASE])[0], place(tmp_path))
+
+
+def lose(*_):
+    """What an exchange does when the other process is gone."""
+    raise RuntimeError("Connection closed by peer")
+
+
+@pytest.mark.parametrize("where", ["in a training", "in its beginning"])
+def test_the_end_of_another_process_is_said_where_it_is_found(monkeypatch, capsys, tmp_path, where):
+    accompany(monkeypatch)
+    monkeypatch.setattr(*((together, "run_pack", lose) if where == "in a training" else (ranks, "told", lose)))
+    with pytest.raises(SystemExit) as ended:
+        train_pack(plan_packs([BASE])[0], place(tmp_path))
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == f"process 0: {together.LOST}\n"
+
+
+def test_the_end_of_another_process_after_the_last_training_is_said_too(monkeypatch, capsys):
+    accompany(monkeypatch)
+    monkeypatch.setattr(ranks, "started", lambda: 2)
+    monkeypatch.setattr(ranks, "group", lambda _: nullcontext())
+    monkeypatch.setattr(ranks, "meet", lose)
+    with pytest.raises(SystemExit), joined("cpu"):
+        pass
+    assert capsys.readouterr().err == f"process 0: {together.LOST}\n"
+
+
+def test_of_a_pack_that_was_halved_several_processes_train_only_what_is_left(monkeypatch, tmp_path):
+    (pack,) = plan_packs([replace(BASE, seed=seed) for seed in range(8)])
+    store, trained = Store(tmp_path), []
+    for half in (pack, cut(pack, 4)[0]):  # as two shortages would have left it
+        store.journal(half.name).halve()
+    run_pack(cut(pack, 2)[0], place(tmp_path))
+    accompany(monkeypatch)
+    monkeypatch.setattr(together, "run_pack", lambda pack, at: trained.append([each.seed for each in pack.configs]))
+    train_pack(pack, place(tmp_path))
+    assert trained == [[2, 3], [4, 5, 6, 7]]
+    assert {path.name for path in store.folder.iterdir()} == {cut(pack, 2)[0].name}
 
 
 def test_pieces_are_learnt_from_as_the_whole_is(tmp_path):

@@ -17,12 +17,13 @@ from labelnoise.engine.interrupt import Interrupt, InterruptError
 
 PATIENCE = timedelta(days=7)  # while the first process writes reports the others wait for the next training
 BUCKET = 2**25  # bytes that are sent at once
+TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_ADDR")  # what it sets; many clusters set one of them for ends of their own
 _control: list[dist.ProcessGroup] = []  # of the group that was joined: words between hosts, no tensors of devices
 
 
 def started() -> int:
     """How many processes `torchrun` has started; 1 without it."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
+    return int(os.environ["WORLD_SIZE"]) if all(map(os.environ.get, TORCHRUN)) else 1
 
 
 def count() -> int:

@@ -79,6 +79,11 @@ def cut(pack: Pack, most: int) -> list[Pack]:
     return [Pack(pack.configs[start : start + most], pack.methods[start : start + most]) for start in starts]
 
 
+def halves(pack: Pack) -> list[Pack]:
+    """Two packs, the first one perhaps larger, for one that does not fit in memory."""
+    return cut(pack, -(-len(pack.configs) // 2))
+
+
 def most_that_fit(each: int, room: int, limit: int) -> int:
     """How many runs that need so many bytes each have room, up to a limit; at least one, for an estimate may err."""
     return max(1, min(limit, room // each))

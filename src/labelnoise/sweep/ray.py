@@ -34,7 +34,7 @@ from labelnoise.files import write
 from labelnoise.methods.base import METHODS, Method
 from labelnoise.results.store import Journal, Store
 from labelnoise.sweep.halving import train_or_halve
-from labelnoise.sweep.plan import Pack, cut, plan_packs
+from labelnoise.sweep.plan import Pack, cut, halves, plan_packs
 from labelnoise.sweep.room import most_runs
 from labelnoise.sweep.run import Display, Workplace, find_device
 
@@ -95,11 +95,6 @@ class _Order(NamedTuple):
     methods: Mapping[str, type[Method]]  # that are none of the package
     packs_per_gpu: int = 1
 
-    @property
-    def share(self) -> float:
-        """Of the device, that is for one task; on a CPU there may be one for every core."""
-        return 1 / (self.packs_per_gpu if self.device == "cuda" else os.cpu_count() or 1)
-
 
 class _Began(NamedTuple):
     host: str
@@ -139,9 +134,11 @@ class _Sweep:
         self.running: dict[Any, Pack] = {}  # by the stream of what the task yields
         self.deaths: Counter[str] = Counter()
         self.failed: list[str] = []
+        self.tasks = 0  # asked for, those that were halved as two
         self.until = inf  # once it is to stop: how long tasks may take to save
 
     def run(self, packs: Sequence[Pack]) -> None:
+        self.tasks = len(packs)
         for pack in packs:
             self.submit(pack)
         while self.running and time.monotonic() < self.until:
@@ -154,7 +151,7 @@ class _Sweep:
         if self.failed:
             more = ", and others" if len(self.failed) > 1 else ""
             raise InputError(
-                f"{len(self.failed)} of {len(packs)} tasks did not finish ({self.failed[0]}{more}); "
+                f"{len(self.failed)} of {self.tasks} tasks did not finish ({self.failed[0]}{more}); "
                 "what is finished is kept: mend that and type the command again"
             )
 
@@ -188,10 +185,8 @@ class _Sweep:
         except InputError as problem:
             self.fail(pack, str(problem))
             return
-        epochs = max((record.epoch + 1 for journal in journals for record in journal.read()), default=0)
         left = f"{counted(len(self.running), 'task')} to come" if self.running else "the last one"
-        spent = f"{counted(epochs, 'epoch')} in {sum(journal.facts['seconds'] for journal in journals):.1f} s"
-        self.at.display.say(f"{_called(pack)}: {spent}, {left}")
+        self.at.display.say(f"{_called(pack)}: {_spent(journals)}, {left}")
 
     def lose(self, pack: Pack, problem: Exception) -> None:
         if self.until < inf:
@@ -210,10 +205,11 @@ class _Sweep:
             self.submit(pack)
 
     def halve(self, pack: Pack) -> None:
-        halves = cut(pack, -(-len(pack.configs) // 2))
-        sizes = " and ".join(str(len(half.configs)) for half in halves)
+        parts = halves(pack)
+        sizes = " and ".join(str(len(half.configs)) for half in parts)
         self.at.display.warn(f"{_called(pack)}: its machine ran out of memory; halved to {sizes} runs")
-        for half in halves:
+        self.tasks += len(parts) - 1
+        for half in parts:
             self.submit(half)
 
     def fail(self, pack: Pack, why: str) -> None:
@@ -234,15 +230,25 @@ def _work(pack: Pack, build: Builder, order: _Order) -> Iterator[_Began | _Hande
         if name in METHODS:  # of an earlier state of its file
             METHODS.forget(name)
         METHODS.register(name)(method)
-    yield _trained(pack, build, order)
+    yield _trained(pack, build, order, _share(order))
 
 
-def _trained(pack: Pack, build: Builder, order: _Order) -> _Handed:
+def _share(order: _Order) -> float:
+    # Of the device, that is for one task; on a CPU there may be one for every core that Ray counts on this machine.
+    if order.device == "cuda":
+        return 1 / order.packs_per_gpu
+    ray = _ray()
+    here = ray.get_runtime_context().get_node_id()
+    cores: float = next(node["Resources"]["CPU"] for node in ray.nodes() if node["NodeID"] == here)
+    return 1 / cores
+
+
+def _trained(pack: Pack, build: Builder, order: _Order, share: float) -> _Handed:
     notes = _Notes()
     try:
         with _reached(order) as store, Interrupt() as interrupt:
             device = find_device(order.device)
-            at = Workplace(store, build, device, order.execution, notes, interrupt, share=order.share)
+            at = Workplace(store, build, device, order.execution, notes, interrupt, share=share)
             with _alone(store.journal(pack.name)):
                 for piece in plan_packs(pack.configs, store.runs(), partial(most_runs, at=at)):
                     train_or_halve(piece, at)
@@ -337,9 +343,11 @@ def _check_reachable(address: str) -> None:
 def _handler_kept(number: int) -> Iterator[None]:
     # Ray sets a handler of its own for SIGTERM.
     before = signal.getsignal(number)
-    yield
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(number, before)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(number, before)
 
 
 @contextmanager
@@ -374,6 +382,13 @@ def _temporary() -> TemporaryDirectory[str]:
 
 def _called(pack: Pack) -> str:
     return f"{pack.configs[0].method.name} × {len(pack.configs)}"
+
+
+def _spent(journals: Sequence[Journal]) -> str:
+    if not journals:
+        return "none of it fits in memory"
+    epochs = max((record.epoch + 1 for journal in journals for record in journal.read()), default=0)
+    return f"{counted(epochs, 'epoch')} in {sum(journal.facts['seconds'] for journal in journals):.1f} s"
 
 
 def _last_line(problem: Exception) -> str:

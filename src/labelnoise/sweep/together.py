@@ -25,10 +25,11 @@ from labelnoise.files import write
 from labelnoise.methods import build as build_method
 from labelnoise.results.store import Store
 from labelnoise.sweep.halving import train_or_halve
-from labelnoise.sweep.plan import Pack
+from labelnoise.sweep.plan import Pack, halves
 from labelnoise.sweep.run import Display, Workplace, find_device, run_pack
 
 SMALLER = "use a larger train.accumulate, or fewer seeds"
+LOST = "another process of this training has ended; type the same command again to go on"
 _underway: list[Pack] = []  # what all processes are at work on: none hears anything else before it is done
 
 
@@ -55,7 +56,12 @@ def joined(device: str) -> Iterator[str]:
                 with suppress(RuntimeError):
                     _part()
             raise
-        _part()
+        try:
+            _part()
+        except RuntimeError as problem:
+            if not ranks.is_loss(problem):
+                raise
+            raise _lost() from None
 
 
 def _part() -> None:
@@ -68,7 +74,23 @@ def train_pack(pack: Pack, at: Workplace) -> None:
     """Train a pack to its end, with all processes there are; one alone may halve it."""
     if ranks.count() == 1:
         train_or_halve(pack, at)
-        return
+    elif at.store.journal(pack.name).halved:
+        _train_halves(pack, at)
+    else:
+        _lead(pack, at)
+
+
+def _train_halves(pack: Pack, at: Workplace) -> None:
+    # as one process has left them
+    done = at.store.runs()
+    left = [half for half in halves(pack) if any(config.identity not in done for config in half.configs)]
+    at.display.give_up(len(left))
+    for half in left:
+        train_pack(half, at)
+    at.store.journal(pack.name).forget()
+
+
+def _lead(pack: Pack, at: Workplace) -> None:
     try:
         left = at.store.journal(pack.name).checkpoint
         ranks.told(Wish(pack.configs, at.execution, left.read_bytes() if left.exists() else None))
@@ -81,31 +103,38 @@ def train_pack(pack: Pack, at: Workplace) -> None:
             raise InputError(f"{name} does not fit in memory; {SMALLER}") from None
         if not ranks.is_loss(problem):
             raise
-        raise InputError("another process of this training has ended; type the same command again to go on") from None
+        raise _lost() from None
+
+
+def _lost() -> SystemExit:
+    # Said where it is found, while signals are only noted: `torchrun` ends this process next, and one that was killed
+    # says nothing.
+    sys.stderr.write(f"process {ranks.rank()}: {LOST}\n")
+    return SystemExit(1)
 
 
 def follow(build: Builder, device: str) -> None:
     """Train what the first process trains, until it has no more."""
-    try:
-        with ranks.interrupt() as interrupt:
+    with ranks.interrupt() as interrupt:
+        try:
             while (wish := ranks.told()) is not None:
                 with TemporaryDirectory() as folder:
                     place = Workplace(
                         Store(Path(folder)), build, torch.device(device), wish.execution, Display(), interrupt
                     )
                     _train(wish, place)
-    except InterruptError as problem:
-        raise SystemExit(128 + problem.number) from None
-    except InputError as problem:
-        sys.stderr.write(f"process {ranks.rank()}: {problem}\n")
-        raise SystemExit(2) from None
-    except (RuntimeError, MemoryError) as problem:
-        if is_shortage(problem):
-            sys.stderr.write(f"process {ranks.rank()}: the training does not fit in memory; {SMALLER}\n")
+        except InterruptError as problem:
+            raise SystemExit(128 + problem.number) from None
+        except InputError as problem:
+            sys.stderr.write(f"process {ranks.rank()}: {problem}\n")
             raise SystemExit(2) from None
-        if not ranks.is_loss(problem):
-            raise
-        raise SystemExit(1) from None  # the process that ended first says why
+        except (RuntimeError, MemoryError) as problem:
+            if is_shortage(problem):
+                sys.stderr.write(f"process {ranks.rank()}: the training does not fit in memory; {SMALLER}\n")
+                raise SystemExit(2) from None
+            if not ranks.is_loss(problem):
+                raise
+            raise _lost() from None
 
 
 def _train(wish: Wish, at: Workplace) -> None:
