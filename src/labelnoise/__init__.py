@@ -1,7 +1,14 @@
 """Learning when the training labels are partly wrong."""
 
+import os
 from importlib import import_module
 from typing import Any
+
+# CUDA looks but once, when a program first uses a GPU: so they are set here, before anything can, unless someone has.
+# Queues of the device: there are eight by default, and runs beyond wait for each other.
+os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
+# Without it torch refuses to be deterministic; it looks at the first product of matrices.
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 __version__ = "0.1.0"
 

@@ -1,7 +1,3 @@
-import os
-import subprocess
-import sys
-
 import pytest
 import torch
 from torch import nn
@@ -51,15 +47,6 @@ def test_of_packs_classifiers_alone_are_in_bfloat16():
     generator, classifier = Generator((1, 28, 28), 10, 25, squashed=True), nets.build("wrn_28_2", (1, 28, 28), 10)
     Execution().lower(nn.ModuleDict({"generator": generator, "classifier": classifier}), CUDA, Stacked.lowers)
     assert (generator.x_decoder.precision, classifier.precision) == (None, torch.bfloat16)
-
-
-@pytest.mark.parametrize(("given", "expected"), [({}, "32"), ({"CUDA_DEVICE_MAX_CONNECTIONS": "1"}, "1")])
-def test_a_gpu_has_a_queue_for_every_run_unless_told_otherwise(given, expected):
-    name = "CUDA_DEVICE_MAX_CONNECTIONS"
-    others = {key: value for key, value in os.environ.items() if key != name}
-    code = f"import os, labelnoise.engine.execution; print(os.environ['{name}'])"
-    told = subprocess.run([sys.executable, "-c", code], env=others | given, capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == expected
 
 
 def test_an_unknown_precision_is_refused():
@@ -113,3 +100,84 @@ def test_torch_is_left_as_it_was_after_a_failure(monkeypatch):
     with pytest.raises(RuntimeError), Execution(deterministic=True).settings(CUDA):
         raise RuntimeError
     assert settings() == before
+
+
+NEW = ("", "cudnn.", "cuda.matmul.", "cudnn.conv.", "cudnn.rnn.", "mkldnn.matmul.")
+ROUNDING = [  # what programs say, each in torch's old way, its new one, or both
+    "pass",
+    "backends.cuda.matmul.allow_tf32 = True",
+    "backends.cudnn.allow_tf32 = False",
+    "torch.set_float32_matmul_precision('high')",
+    "torch.set_float32_matmul_precision('medium')",
+    "backends.fp32_precision = 'tf32'",
+    "backends.fp32_precision = 'ieee'",
+    "backends.fp32_precision = 'bf16'",
+    "backends.cudnn.fp32_precision = 'ieee'",
+    "backends.cuda.matmul.fp32_precision = 'tf32'",
+    "backends.cudnn.conv.fp32_precision = 'ieee'",
+    "backends.cudnn.rnn.fp32_precision = 'ieee'",
+    "backends.mkldnn.matmul.fp32_precision = 'bf16'",
+    "torch.set_float32_matmul_precision('medium'); backends.cuda.matmul.fp32_precision = 'ieee'",
+    "torch.set_float32_matmul_precision('medium'); backends.cuda.matmul.allow_tf32 = False",
+    "backends.cudnn.allow_tf32 = False; backends.cudnn.conv.fp32_precision = 'tf32'",
+]
+
+
+@pytest.fixture
+def afterwards():
+    """Leaves torch as a test of rounding found it, but for what is inherited."""
+    yield
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = True
+    for place in ("", "cudnn.", "cuda.matmul.", "mkldnn.matmul."):
+        exec(f"torch.backends.{place}fp32_precision = 'none'")
+
+
+def answers(*questions):
+    """What torch answers; None where it refuses, for its old and new settings disagree."""
+    found = []
+    for question in questions:
+        try:
+            found.append(eval(question, {"torch": torch, "backends": torch.backends}))
+        except RuntimeError:
+            found.append(None)
+    return found
+
+
+def old():
+    return answers(
+        "backends.cuda.matmul.allow_tf32", "backends.cudnn.allow_tf32", "torch.get_float32_matmul_precision()"
+    )
+
+
+def new():
+    return answers(*(f"backends.{place}fp32_precision" for place in NEW))
+
+
+@pytest.mark.parametrize(
+    ("precision", "said"), [("auto", [True, True, "high"]), ("float32", [False, False, "highest"])]
+)
+@pytest.mark.parametrize("program", ROUNDING)
+def test_whatever_a_program_said_of_rounding_torch_says_one_thing_in_a_training(afterwards, program, precision, said):
+    exec(program, {"torch": torch, "backends": torch.backends})
+    with Execution(precision=precision).settings(CUDA):
+        assert old() == said
+        assert new()[2:5] == ["tf32" if precision == "auto" else "ieee"] * 3
+
+
+@pytest.mark.parametrize("precision", ["auto", "float32"])
+@pytest.mark.parametrize("program", ROUNDING)
+def test_what_a_program_said_of_rounding_holds_after_a_training(afterwards, program, precision):
+    exec(program, {"torch": torch, "backends": torch.backends})
+    before = old(), new()
+    with Execution(precision=precision).settings(CUDA):
+        pass
+    assert (old(), new()) == before
+
+
+def test_what_was_inherited_still_is_after_a_training(afterwards):
+    torch.backends.fp32_precision = "tf32"
+    with Execution(precision="float32").settings(CUDA):
+        pass
+    torch.backends.fp32_precision = "ieee"
+    assert torch.backends.cuda.matmul.fp32_precision == "ieee"

@@ -121,9 +121,48 @@ def test_a_real_lack_of_memory_is_known_for_one():
         (MemoryError("Unable to allocate 8 PiB for an array"), True),
         (RuntimeError("CUDA error: out of memory"), True),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), True),
+        (RuntimeError("CUDA driver error: out of memory"), True),
+        (RuntimeError("Triton Error [CUDA]: out of memory"), True),
+        (RuntimeError("std::bad_alloc"), True),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
         (ValueError("out of memory"), False),
     ],
 )
 def test_other_troubles_are_none_of_memory(problem, short):
     assert is_shortage(problem) == short
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A GPU in use, with so many of 100 bytes free."""
+
+    def having(free):
+        monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (free, 100))
+
+    return having
+
+
+DOUBTFUL = [
+    "GET was unable to find an engine to execute this computation",
+    "FIND was unable to find an engine to execute this computation",
+    "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
+    "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
+]
+
+
+@pytest.mark.parametrize("text", DOUBTFUL)
+@pytest.mark.parametrize(("free", "short"), [(9, True), (11, False)])
+def test_what_broken_libraries_say_too_is_a_shortage_where_a_gpu_is_full(gpu, text, free, short):
+    gpu(free)
+    assert is_shortage(RuntimeError(text)) is short
+
+
+@pytest.mark.parametrize("text", DOUBTFUL)
+def test_where_no_gpu_is_used_it_is_none(text):
+    assert not is_shortage(RuntimeError(text))
+
+
+def test_a_full_gpu_makes_no_shortage_of_other_troubles(gpu):
+    gpu(0)
+    assert not is_shortage(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))

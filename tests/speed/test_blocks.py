@@ -63,6 +63,14 @@ def test_a_step_longer_than_the_time_there_is_is_measured_once_and_said_to_be():
     assert watch.note == "from 1 step only"
 
 
+def test_the_steps_of_a_few_blocks_are_counted():
+    clock = Clock()
+    watch = Blocks(CPU, 0.7, clock)
+    walk(watch, clock, steps=30, seconds=lambda number: 0.01, epochs=1)
+    assert len(watch.taken) == 2
+    assert watch.note == "from 20 steps only"
+
+
 def test_pieces_of_work_take_turns_and_the_first_round_does_not_count(monkeypatch):
     clock, done = Clock(), []
     monkeypatch.setattr("labelnoise.speed.blocks.time.perf_counter", clock)

@@ -70,7 +70,7 @@ def test_targets_are_told_on_a_gpu_alone(kind, count, monkeypatch):
     said = []
     bench = Bench(torch.device(kind), 0.0)
     found = measure({"start": row(Figure("again", 10.0, "s", key="again"))}, bench, said.append)
-    assert sum("wanted of an H200, at most 20: reached, 200 %" in line for line in said) == count
+    assert sum("wanted of an H200, at most 20: reached, 50 % of what is allowed" in line for line in said) == count
     assert len(found["rows"]["start"]["figures"][0].get("targets", [])) == count
 
 
@@ -82,6 +82,18 @@ def test_a_row_whose_data_are_absent_says_how_to_get_them_and_the_others_go_on(m
     assert "labelnoise data fetch mnist" in found["mnist"]["left out"]
     assert any(line.startswith("  left out: mnist is not in the data root") for line in said)
     assert found["b"]["figures"][0]["value"] == 1.0
+
+
+def test_a_row_for_which_memory_is_short_keeps_its_figures_and_the_others_go_on():
+    def short(bench):
+        yield Figure("x", 1.0, "s")
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    said = []
+    found = measure({"a": Row("a", short), "b": row(Figure("y", 2.0, "s"))}, BENCH, said.append)["rows"]
+    assert [[figure["name"] for figure in each["figures"]] for each in found.values()] == [["x"], ["y"]]
+    assert found["a"]["left out"] == "there is too little memory"
+    assert "  left out: there is too little memory" in said
 
 
 def test_a_real_row_gives_positive_finite_figures(monkeypatch):

@@ -70,10 +70,37 @@ def test_cross_entropy_alone_has_a_plain_loop_one_run_and_many(bench):
     assert names == ["plain loop", "streams, 1 run", "packed, 3 runs"]
 
 
-def test_too_little_memory_leaves_one_figure_out(bench, monkeypatch):
-    def full(*_):
-        raise torch.OutOfMemoryError
+SHORTAGES = [torch.OutOfMemoryError, RuntimeError("can't allocate memory"), MemoryError]
 
-    monkeypatch.setattr(rows, "engine_rate", full)
+
+def raising(problem):
+    def work(*_):
+        raise problem
+
+    return work
+
+
+@pytest.mark.parametrize("problem", SHORTAGES)
+def test_too_little_memory_leaves_one_figure_out(bench, monkeypatch, problem):
+    monkeypatch.setattr(rows, "engine_rate", raising(problem))
     (figure,) = briefly(SMALL, Named("ce"), bench)
-    assert (figure.value, figure.note) == (None, "the device has too little memory")
+    assert (figure.value, figure.note) == (None, "there is too little memory")
+
+
+@pytest.mark.parametrize("problem", SHORTAGES)
+@pytest.mark.parametrize(
+    "look", [lambda bench: closely(SMALL, Named("gce"), bench), lambda bench: chosen_only(SMALL, bench)]
+)
+def test_too_little_memory_for_the_plain_loop_leaves_it_alone_out(bench, monkeypatch, problem, look):
+    monkeypatch.setattr(rows, "plain_rate", raising(problem))
+    plain, *others = look(bench)
+    assert (plain.name, plain.value, plain.note) == ("plain loop", None, "there is too little memory")
+    assert others
+    assert all(figure.value > 0 and "plain loop" not in figure.ratios for figure in others)
+
+
+@pytest.mark.parametrize("broken", ["plain_rate", "engine_rate"])
+def test_another_error_is_raised(bench, monkeypatch, broken):
+    monkeypatch.setattr(rows, broken, raising(RuntimeError("shapes cannot be multiplied")))
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        list(closely(SMALL, Named("ce"), bench))

@@ -13,6 +13,12 @@ def test_the_first_step_is_timed_from_the_start_of_a_process_twice(monkeypatch, 
     assert (first.key, again.key) == ("", "again")
 
 
+def test_a_process_for_which_memory_is_short_is_no_fault_of_what_was_typed(monkeypatch):
+    monkeypatch.setattr(start, "CHILD", "raise RuntimeError('CUDA out of memory.')")
+    with pytest.raises(MemoryError, match=r"first step has failed: .*CUDA out of memory"):
+        list(start.measure(Bench(torch.device("cpu"), 0.0)))
+
+
 def test_a_process_that_fails_is_told_with_what_it_said():
     with pytest.raises(InputError, match=r"first step has failed: .*no_such_device"):
         list(start.measure(Bench(type("Device", (), {"__str__": lambda self: "no_such_device", "type": "cpu"})(), 0.0)))

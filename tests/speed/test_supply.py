@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 import torch
 
+from labelnoise.data.standard import cache
+from labelnoise.data.standard.catalogue import CARDS
 from labelnoise.noise import symmetric
 from labelnoise.speed import supply
 from labelnoise.speed.cases import Bench
@@ -32,6 +34,16 @@ def test_a_data_set_that_is_not_there_is_left_out_with_a_sentence(bench):
     figure = next(iter(supply.data(bench)))
     assert (figure.name, figure.value) == ("load mnist", None)
     assert "labelnoise data fetch mnist" in figure.note
+
+
+def test_a_data_set_is_read_and_checked_each_time(bench, monkeypatch):
+    card, read = CARDS["mnist"], []
+    cache.save(card, {"x": [np.zeros((9, 1, 28, 28), np.uint8)], "y": [np.zeros(9, np.int64)]}, {})
+    restore = cache._restore
+    monkeypatch.setattr(cache, "_restore", lambda *given: read.append(given[1]) or restore(*given))
+    figure = next(iter(supply.data(bench)))
+    assert (figure.name, figure.unit) == ("load mnist", "s")
+    assert read == ["x.npy", "y.npy"] * 4  # a round that does not count, and three that do
 
 
 def test_batches_have_rates_beside_those_of_a_dataloader(bench):

@@ -59,4 +59,6 @@ def test_a_figure_that_was_not_measured_reaches_nothing():
 
 def test_the_sentence_says_whether_a_target_is_met():
     assert sentence(Target(60, "plain loop"), 0.5) == "wanted of an H200, at least 60 × plain loop: MISSED, 50 %"
-    assert sentence(Target(20, most=True), 2.0) == "wanted of an H200, at most 20: reached, 200 %"
+    bound = Target(20, most=True)
+    assert sentence(bound, 2.0) == "wanted of an H200, at most 20: reached, 50 % of what is allowed"
+    assert sentence(bound, 0.8) == "wanted of an H200, at most 20: MISSED, 125 % of what is allowed"

@@ -1,10 +1,9 @@
 """How fast, and how exactly, a device is used; no method knows."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import nn
@@ -16,10 +15,10 @@ from labelnoise.registry import nearest
 
 Precision = Literal["auto", "float32", "bfloat16"]
 PRECISIONS: tuple[str, ...] = get_args(Precision)
-# Without it torch refuses to be deterministic, and it looks but once, at the first product of matrices on a GPU.
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-# Queues of the device. There are eight by default, and runs beyond wait for each other; CUDA looks but once, too.
-os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
+_of: Any = torch.backends
+# Where torch keeps how float32 is computed: what others inherit from comes first, and last the products of a CPU, for
+# which one of the old settings speaks as well
+PLACES = (_of.cudnn, _of.cuda.matmul, _of.cudnn.conv, _of.cudnn.rnn, _of.mkldnn.matmul)
 WORTH_COMPILING = 10_000  # steps: fewer are over before a compiler, which takes 10 to 40 s, has paid for itself
 
 
@@ -58,23 +57,52 @@ class Execution:
         if device.type != "cuda":
             yield
             return
-        matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-        before = matmul.allow_tf32, cudnn.allow_tf32, cudnn.benchmark
-        strict, lenient = (
+        before, strict, lenient = (
+            torch.backends.cudnn.benchmark,
             torch.are_deterministic_algorithms_enabled(),
             torch.is_deterministic_algorithms_warn_only_enabled(),
         )
-        matmul.allow_tf32 = cudnn.allow_tf32 = self.precision != "float32"
-        cudnn.benchmark = not self.deterministic
+        torch.backends.cudnn.benchmark = not self.deterministic
         torch.use_deterministic_algorithms(self.deterministic)
         try:
-            yield
+            with _tf32(self.precision != "float32"):
+                yield
         finally:
-            matmul.allow_tf32, cudnn.allow_tf32, cudnn.benchmark = before
+            torch.backends.cudnn.benchmark = before
             torch.use_deterministic_algorithms(strict, warn_only=lenient)
 
 
 DEFAULT = Execution()
+
+
+@contextmanager
+def _tf32(allowed: bool) -> Iterator[None]:
+    # Told by torch's old settings and by its new ones, for its compiler reads both. To read an old one raises where it
+    # disagrees with a new one, which a program may have set; while these say "ieee", the old ones can be told.
+    cudnn, before = torch.backends.cudnn, [place.fp32_precision for place in PLACES]
+    for place in PLACES:
+        place.fp32_precision = "ieee"
+    products, convolutions = torch.get_float32_matmul_precision(), _cudnn_rounds()
+    try:
+        torch.backends.cuda.matmul.allow_tf32 = cudnn.allow_tf32 = allowed
+        for place in PLACES[:-1]:
+            place.fp32_precision = "tf32" if allowed else "ieee"
+        yield
+    finally:
+        torch.set_float32_matmul_precision(products)
+        cudnn.allow_tf32 = convolutions
+        for place, precision in zip(PLACES, before, strict=True):
+            place.fp32_precision = "none"  # inherited, if that gives what was there
+            if place.fp32_precision != precision:
+                place.fp32_precision = precision
+
+
+def _cudnn_rounds() -> bool:
+    # as the old setting has it, while the new ones say "ieee": either it agrees or it raises
+    try:
+        return torch.backends.cudnn.allow_tf32
+    except RuntimeError:
+        return True
 
 
 def _is_normalised(net: nn.Module) -> bool:

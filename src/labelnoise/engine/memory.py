@@ -28,10 +28,14 @@ MOST = 2**24  # numbers in the predictions from which estimates are made
 SHORTAGES = (
     "can't allocate memory",
     "Cannot allocate memory",
-    "CUDA out of memory",
-    "CUDA error: out of memory",
+    "std::bad_alloc",
+    "out of memory",  # of torch, CUDA, its driver, Triton
     "STATUS_ALLOC_FAILED",
 )
+# Libraries say these where memory is full, but also where they are broken, or where labels are out of bounds; to take
+# that for a shortage would leave every run out as too large, and never say why. So the device is asked.
+DOUBTFUL = ("unable to find an engine", "STATUS_NOT_INITIALIZED", "ALLOCATION_FAILED")
+LITTLE = 0.1  # of a GPU's memory: with more free, that is not what is short
 
 
 class Need(NamedTuple):
@@ -64,8 +68,20 @@ def needed(method: Method, spec: DataSpec, train: Train, rows: int) -> Need:
 
 def is_shortage(problem: BaseException) -> bool:
     """Whether an error says that memory is full."""
-    told = isinstance(problem, RuntimeError) and any(words in str(problem) for words in SHORTAGES)
-    return told or isinstance(problem, torch.cuda.OutOfMemoryError | MemoryError)
+    if isinstance(problem, torch.cuda.OutOfMemoryError | MemoryError):
+        return True
+    if not isinstance(problem, RuntimeError):
+        return False
+    text = str(problem)
+    return any(words in text for words in SHORTAGES) or (any(words in text for words in DOUBTFUL) and _is_full())
+
+
+def _is_full() -> bool:
+    cuda: Any = torch.cuda
+    if not cuda.is_initialized():  # it was not this process, or no GPU
+        return False
+    free, total = torch.cuda.mem_get_info()
+    return free < LITTLE * total
 
 
 class _Operations(TorchFunctionMode):

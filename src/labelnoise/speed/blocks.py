@@ -6,6 +6,7 @@ from statistics import median
 
 import torch
 
+from labelnoise.data.rows import counted
 from labelnoise.engine.observer import EpochResult
 
 BLOCKS = 7
@@ -60,7 +61,7 @@ class Blocks:
     @property
     def note(self) -> str:
         """How little was measured, where it was little."""
-        return "" if len(self.taken) >= 3 else f"from {len(self.taken) * self.length} step only"
+        return "" if len(self.taken) >= 3 else f"from {counted(len(self.taken) * self.length, 'step')} only"
 
     def stepped(self, epoch: int, step: int, steps: int) -> None:
         """Begin or end a block, or leave."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from labelnoise.speed.targets import Target, bound, per_cent
+
 HEAD = ("row", "what", "measured", "beside others", "wanted, and the share that is reached")
 
 
@@ -22,9 +24,9 @@ def _lines(name: str, row: Mapping[str, Any]) -> Iterator[str]:
         yield _joined((f"`{name}`", figure["name"], value, ratios, targets))
 
 
-def _wanted(target: Mapping[str, Any]) -> str:
-    of = f" × {target['of']}" if target["of"] else ""
-    return f"{'at most' if target['most'] else 'at least'} {target['bound']:,.10g}{of}: {100 * target['reached']:.0f} %"
+def _wanted(kept: Mapping[str, Any]) -> str:
+    target = Target(kept["bound"], kept["of"], kept["most"])
+    return f"{bound(target)}: {per_cent(target, kept['reached'])}"
 
 
 def _place(report: Mapping[str, Any]) -> str:

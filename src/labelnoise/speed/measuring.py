@@ -12,13 +12,14 @@ from typing import Any
 
 import torch
 
+from labelnoise.engine.memory import is_shortage
 from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.registry import nearest
 from labelnoise.software import commit, versions
 from labelnoise.speed.cases import Bench, absent
 from labelnoise.speed.figure import Figure
-from labelnoise.speed.rows import ROWS, Row
+from labelnoise.speed.rows import ROWS, SHORT, Row
 from labelnoise.speed.targets import reached, sentence
 
 
@@ -48,14 +49,24 @@ def _measured(name: str, row: Row, bench: Bench, say: Callable[[str], None]) -> 
     if row.needs and (missing := absent(row.needs)):
         say(f"  left out: {missing}")
         return {"left out": missing}
-    began, figures = time.perf_counter(), []
-    for figure in row.measure(bench):
-        marks = reached(name, figure) if bench.device.type == "cuda" else []
-        say(figure.line())
-        for mark in marks:
-            say(f"    {sentence(*mark)}")
-        figures.append(_kept(figure, marks))
-    return {"seconds": time.perf_counter() - began, "figures": figures}
+    began, figures, left = time.perf_counter(), [], {}
+    try:
+        for figure in row.measure(bench):
+            figures.append(_told(name, figure, bench, say))
+    except (RuntimeError, MemoryError) as problem:
+        if not is_shortage(problem):
+            raise
+        say(f"  left out: {SHORT}")
+        left = {"left out": SHORT}
+    return {"seconds": time.perf_counter() - began, "figures": figures, **left}
+
+
+def _told(name: str, figure: Figure, bench: Bench, say: Callable[[str], None]) -> dict[str, Any]:
+    marks = reached(name, figure) if bench.device.type == "cuda" else []
+    say(figure.line())
+    for mark in marks:
+        say(f"    {sentence(*mark)}")
+    return _kept(figure, marks)
 
 
 def machine(device: torch.device) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The loop to compare with, as a competent user writes it: a DataLoader with workers, eager float32, a fused optimiser.
 
 Images lie in memory as bytes; a worker turns one into floats and augments it. On a GPU memory is pinned, copies are
-asynchronous and cuDNN chooses its fastest kernels. Nothing waits for the device but the clock.
+asynchronous and cuDNN chooses its fastest kernels, of which those of convolutions may round factors to tf32, as they do
+by torch's default. Nothing waits for the device but the clock.
 """
 
 from collections.abc import Iterable

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-import torch
-
 from labelnoise.config import Named
 from labelnoise.engine.executors import EXECUTORS
+from labelnoise.engine.memory import is_shortage
 from labelnoise.methods import METHODS
 from labelnoise.speed import kernels, start, supply, whole
 from labelnoise.speed.cases import CASES, Bench, Case, absent
@@ -17,6 +16,7 @@ from labelnoise.speed.running import chosen, engine_rate
 
 CE = Named("ce")
 CLOSELY = ("ce", "gce", "logistic_normal", "f_divergence", "co_teaching", "causal_nl")  # by every executor
+SHORT = "there is too little memory"
 SAMPLES = 100
 # Methods in their default form, but for one whose cost is as large as one likes
 SETTINGS: Mapping[str, Mapping[str, int]] = {"heteroscedastic": {"samples": SAMPLES}}
@@ -73,10 +73,10 @@ def _rows() -> dict[str, Row]:
 def closely(case: Case, method: Named, bench: Bench) -> Iterator[Figure]:
     """A plain loop, one run, and many by every executor."""
     case = bench.fitted(case)
-    plain, note = plain_rate(case, method, bench)
-    yield Figure("plain loop", plain, "images/s", note=_told(note, case))
+    plain = _plain(case, method, bench)
+    yield plain
     for runs, executor in ((1, "streams"), *((case.runs, name) for name in EXECUTORS)):
-        yield _engine(case, method, runs, executor, bench, plain=plain)
+        yield _engine(case, method, runs, executor, bench, plain=plain.value)
 
 
 def briefly(case: Case, method: Named, bench: Bench) -> Iterator[Figure]:
@@ -88,10 +88,21 @@ def briefly(case: Case, method: Named, bench: Bench) -> Iterator[Figure]:
 def chosen_only(case: Case, bench: Bench) -> Iterator[Figure]:
     """Cross-entropy in a plain loop, one run, and many by the executor that is chosen."""
     case = bench.fitted(case)
-    plain, note = plain_rate(case, CE, bench)
-    yield Figure("plain loop", plain, "images/s", note=_told(note, case))
+    plain = _plain(case, CE, bench)
+    yield plain
     for runs in (1, case.runs):
-        yield _engine(case, CE, runs, chosen(case, CE, runs, bench), bench, plain=plain)
+        yield _engine(case, CE, runs, chosen(case, CE, runs, bench), bench, plain=plain.value)
+
+
+def _plain(case: Case, method: Named, bench: Bench) -> Figure:
+    name = "plain loop"
+    try:
+        rate, note = plain_rate(case, method, bench)
+    except (RuntimeError, MemoryError) as problem:
+        if not is_shortage(problem):
+            raise
+        return Figure(name, None, "images/s", note=SHORT)
+    return Figure(name, rate, "images/s", note=_told(note, case))
 
 
 def _engine(case: Case, method: Named, runs: int, executor: str, bench: Bench, *, plain: float | None = None) -> Figure:
@@ -100,8 +111,10 @@ def _engine(case: Case, method: Named, runs: int, executor: str, bench: Bench, *
     try:
         rate, note = _rate(case, method, runs, executor, bench)
         beside = None if method == CE else _rate(case, CE, runs, chosen(case, CE, runs, bench), bench)[0]
-    except torch.OutOfMemoryError:
-        return Figure(name, None, "images/s", note="the device has too little memory")
+    except (RuntimeError, MemoryError) as problem:
+        if not is_shortage(problem):
+            raise
+        return Figure(name, None, "images/s", note=SHORT)
     others = {"plain loop": plain, "ce": beside}
     ratios = {what: rate / theirs for what, theirs in others.items() if theirs is not None}
     other = "" if executor == usual else f"{usual} would be chosen"

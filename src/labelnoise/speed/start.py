@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import torch
 
 from labelnoise.config import Named
+from labelnoise.engine.memory import is_shortage
 from labelnoise.errors import InputError
 from labelnoise.speed.blocks import Blocks, EnoughError
 from labelnoise.speed.cases import CASES, Bench
@@ -46,5 +47,6 @@ def _seconds(arguments: list[str]) -> float:
     done = subprocess.run([sys.executable, "-c", CHILD, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise InputError(f"a process that was to make a first step has failed: {last}")
+        told = f"a process that was to make a first step has failed: {last}"
+        raise MemoryError(told) if is_shortage(RuntimeError(last)) else InputError(told)
     return time.perf_counter() - began

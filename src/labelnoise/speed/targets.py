@@ -69,5 +69,14 @@ def reached(row: str, figure: Figure) -> list[tuple[Target, float]]:
 
 def sentence(target: Target, share: float) -> str:
     """As it is printed behind a figure."""
-    bound = f"{'at most' if target.most else 'at least'} {target.bound:,.10g}{f' × {target.of}' if target.of else ''}"
-    return f"wanted of an H200, {bound}: {'reached' if share >= 1 else 'MISSED'}, {100 * share:.0f} %"
+    return f"wanted of an H200, {bound(target)}: {'reached' if share >= 1 else 'MISSED'}, {per_cent(target, share)}"
+
+
+def bound(target: Target) -> str:
+    """As a person would say it."""
+    return f"{'at most' if target.most else 'at least'} {target.bound:,.10g}{f' × {target.of}' if target.of else ''}"
+
+
+def per_cent(target: Target, share: float) -> str:
+    """Of what is wanted how much is reached, or of what is allowed how much is taken."""
+    return f"{100 / share:.0f} % of what is allowed" if target.most else f"{100 * share:.0f} %"
