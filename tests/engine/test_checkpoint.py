@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 
 from labelnoise.engine import checkpoint
-from labelnoise.engine.checkpoint import Checkpointer, load, load_facts, save
+from labelnoise.engine.checkpoint import Checkpointer, load, load_facts, of_runs, save
 from labelnoise.engine.memory import is_shortage
 from labelnoise.errors import InputError
 
@@ -152,6 +152,18 @@ def test_a_safetensors_file_of_someone_else_is_refused(tmp_path):
 
 def test_without_a_checkpoint_there_is_nothing_to_load(path):
     assert Checkpointer(path).load() is None
+    assert Checkpointer(path).facts() == {}
+
+
+def test_the_time_of_a_checkpoint_is_shared_by_its_runs():
+    facts = {"position": (0, 2, 1), "failed": [[0, [1, 3]], [3, [1, 2]]], "seconds": 40.0}
+    _, own = of_runs({"first_bad": torch.zeros(5)}, facts, range(3, 5))
+    assert own == {"position": (0, 2, 1), "failed": [(0, [1, 2])], "seconds": 16.0}
+
+
+def test_a_checkpointer_reads_the_facts_alone(path):
+    Checkpointer(path).save(TENSORS, FACTS)
+    assert Checkpointer(path).facts() == FACTS
 
 
 @pytest.mark.parametrize(("every", "due"), [(0.0, True), (3600.0, False)])

@@ -9,10 +9,12 @@ import torch
 
 from labelnoise.config import Optimiser, Schedule, WarmUp
 from labelnoise.data.loader import batches
-from labelnoise.engine.checkpoint import Checkpointer
+from labelnoise.engine import loop
+from labelnoise.engine.checkpoint import Checkpointer, of_runs
 from labelnoise.engine.evaluate import training_probs
 from labelnoise.engine.executors import EXECUTORS
 from labelnoise.engine.interrupt import InterruptError
+from labelnoise.engine.lane import Lane
 from labelnoise.engine.lanes import Alone
 from labelnoise.engine.loop import Position
 from labelnoise.engine.outcome import Outcome
@@ -78,6 +80,17 @@ class Rich(Method):
         loss = cross_entropy(logits, batch.y)
         ema = self.decay * ctx.memory["ema"] + (1 - self.decay) * loss.detach()
         return Terms((loss * (1 + ema)).mean(), {"ema": ema.mean()}, {"ema": ema, "visits": ctx.memory["visits"] + 1})
+
+
+@dataclass(frozen=True)
+class Burning(Rich):
+    """The same, with a loss that turns NaN once its fuse has burnt down."""
+
+    fuse: float = hyper(2.0, low=0.0, high=3.0)
+
+    def objective(self, nets, batch, ctx):
+        terms = super().objective(nets, batch, ctx)
+        return terms._replace(loss=terms.loss * torch.where(ctx.progress >= self.fuse, torch.nan, 1.0))
 
 
 def weights(trained):
@@ -418,14 +431,81 @@ def test_a_training_asked_to_leave_saves_and_goes_on_later_as_if_nothing_had_bee
     assert first.results + second.results == whole.results
 
 
-def test_the_last_stage_remembers_its_best_epoch_also_when_it_carries_the_last():
-    trained, seen = watched([CE()] * 2, seeds=(0, 1), train=replace(TRAIN, epochs=8))
+ESTIMATING = [Burning(0.6), Burning(0.8, fuse=0.1)]  # before the fourth epoch and after each from then on
+
+
+@every_executor
+@pytest.mark.parametrize("call", [1, 2, 4])
+def test_asked_to_leave_within_an_estimate_it_saves_once_and_trains_no_step_twice(
+    tmp_path, monkeypatch, executor, call
+):
+    whole, first, second, settings = Silent(), Silent(), Silent(), {"seeds": (0, 1)}
+    expected = training(ESTIMATING, executor, observer=whole, **settings)
+    expected.run()
+    checkpointer = Checkpointer(tmp_path / "checkpoint", every_seconds=1e9)
+    left = training(ESTIMATING, executor, observer=first, checkpointer=checkpointer, **settings)
+    calls, saves, save = [], [], checkpointer.save
+
+    def asked(*given):
+        calls.append(1)
+        if len(calls) == call:  # a signal comes while this is predicted
+            left.interrupt.number = 15
+        return training_probs(*given)
+
+    monkeypatch.setattr(loop, "training_probs", asked)
+    monkeypatch.setattr(checkpointer, "save", lambda *given: (saves.append(1), save(*given)))
+    with pytest.raises(InterruptError):
+        left.run()
+    assert len(saves) == 1
+    resumed = training(ESTIMATING, executor, observer=second, checkpointer=checkpointer, **settings)
+    resumed.resume()
+    resumed.run()
+    assert first.steps + second.steps == whole.steps
+    assert first.results + second.results == whole.results
+    for name, value in expected.state().items():
+        torch.testing.assert_close(resumed.state()[name], value, rtol=0, atol=0, equal_nan=True)
+
+
+def test_asked_to_leave_within_an_estimate_before_the_first_step_it_has_nothing_to_save(tmp_path):
+    @dataclass(frozen=True)
+    class AtOnce(Rich):
+        def stages(self):
+            return (Stage("only", 1.0, self, before=self.prior),)
+
+    checkpointer = Checkpointer(tmp_path / "checkpoint", every_seconds=0.0)
+    left = training([AtOnce()], seeds=(0,), checkpointer=checkpointer)
+    left.interrupt.number = 15
+    with pytest.raises(InterruptError):
+        left.run()
+    assert left.observer.steps == 0
+    assert not checkpointer.path.exists()
+
+
+@every_executor
+def test_a_training_that_was_saved_at_its_end_is_over_when_it_is_taken_up(tmp_path, executor):
+    checkpointer, seen = Checkpointer(tmp_path / "checkpoint", every_seconds=1e9), Silent()
+    over = training([Rich()] * 2, executor, seeds=(0, 1), checkpointer=checkpointer)
+    over.run()
+    over.save()
+    again = training([Rich()] * 2, executor, seeds=(0, 1), observer=seen, checkpointer=checkpointer)
+    again.resume()
+    again.run()
+    assert (seen.steps, seen.results) == (0, [])
+    assert all(torch.equal(value, again.state()[name]) for name, value in over.state().items())
+
+
+@every_executor
+def test_the_last_stage_remembers_its_best_epoch_also_when_it_carries_the_last(executor):
+    trained, seen = watched([CE()] * 2, executor, seeds=(0, 1), train=replace(TRAIN, epochs=8))
     trained.run()
-    trained.executor.restore_best()
+    before = trained.state()
+    trained.executor.exchange_best()
     for run in range(2):
         scores = [result.measures[run]["validation/score"] for result in seen.results]
         best = seen.weights[scores.index(max(scores))]
         assert all(torch.equal(value[run], best[name][run]) for name, value in weights(trained).items())
+    trained.executor.exchange_best()
+    assert all(torch.equal(value, before[name]) for name, value in trained.state().items())
 
 
 @pytest.mark.parametrize("method", ["ce", "co_teaching", "t_revision"])
@@ -492,6 +572,44 @@ def test_a_training_left_within_a_step_is_not_taken_up_packed(tmp_path, monkeypa
     resumed = training([CE()] * 3, "packed", checkpointer=checkpointer)
     with pytest.raises(InputError, match="was left within a step of one run after the other; use --executor streams"):
         resumed.resume()
+
+
+@pytest.mark.parametrize(
+    ("executor", "call"), [("streams", 18), ("packed", 6)], ids=["within a step", "between two steps"]
+)
+def test_some_runs_of_a_checkpoint_go_on_by_themselves_as_they_would_have_together(
+    tmp_path, monkeypatch, executor, call
+):
+    methods, seeds = [Fused(), Fused(), Fused(0.1), Fused()], (0, 1, 2, 3)  # the third fails in the first epoch
+    whole, first = Silent(), Silent()
+    training(methods, executor, seeds=seeds, observer=whole).run()
+    checkpointer = Checkpointer(tmp_path / "checkpoint", every_seconds=1e9)
+    left = training(methods, executor, seeds=seeds, observer=first, checkpointer=checkpointer)
+    step, calls = Lane.step, []
+
+    def counted(lane, *given):
+        calls.append(lane)
+        if len(calls) == call:  # of streams in the second epoch with the second run, so that the fourth is missing
+            left.interrupt.number = 15
+        return step(lane, *given)
+
+    monkeypatch.setattr(Lane, "step", counted)
+    with pytest.raises(InterruptError):
+        left.run()
+    for runs in (range(1), range(1, 4)):
+        own, part = Checkpointer(tmp_path / "part"), slice(runs.start, runs.stop)
+        own.save(*of_runs(*checkpointer.load(), runs))
+        seen = Silent()
+        alone = training(methods[part], executor, seeds=seeds[part], observer=seen, checkpointer=own)
+        alone.resume()
+        assert alone.position == left.position
+        alone.run()
+        for one, other in zip(seen.results, whole.results[len(first.results) :], strict=True):
+            theirs = {run - runs.start: measures for run, measures in other.measures.items() if run in runs}
+            assert one.failed == {}
+            assert one.measures.keys() == theirs.keys()
+            for run, measures in theirs.items():
+                assert one.measures[run] == pytest.approx(measures, rel=1e-9, abs=1e-10)
 
 
 LATE = replace(TRAIN, schedule=Schedule("linear", start=2, beta1=0.1))

@@ -246,6 +246,15 @@ def test_a_pack_given_up_for_its_halves_leaves_only_a_note_of_that(journal):
     assert not journal.folder.exists()
 
 
+def test_records_that_are_inherited_are_all_there_are_and_an_older_checkpoint_is_not_kept(journal):
+    journal.begin(0)
+    journal.write(records(0, 1, 2))
+    checkpoint.save(journal.checkpoint, {}, {})
+    journal.inherit(records(0, run="def"))
+    assert journal.read() == records(0, run="def")
+    assert not journal.checkpoint.exists()
+
+
 def test_beginning_discards_what_a_killed_process_left_half_written(journal):
     journal.folder.mkdir()
     (journal.folder / ".0123456789abcdef.draft").write_text("half")

@@ -12,10 +12,13 @@ import torch
 
 from labelnoise.config import Data, Named, RunConfig, Train
 from labelnoise.data.dataset import load
+from labelnoise.engine import checkpoint
+from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.execution import Execution
 from labelnoise.engine.interrupt import Interrupt
 from labelnoise.results.store import Store
 from labelnoise.sweep import halving as module
+from labelnoise.sweep import run as running
 from labelnoise.sweep.halving import train_or_halve
 from labelnoise.sweep.plan import cut, plan_packs
 from labelnoise.sweep.run import Display, Workplace, run_pack
@@ -66,10 +69,13 @@ class Heard(Display):
     """A display that remembers."""
 
     def __init__(self):
-        self.said, self.began, self.given_up = [], [], []
+        self.said, self.began, self.given_up, self.ticks = [], [], [], []
 
     def begin(self, name, runs, epochs, done):
         self.began.append((runs, done))
+
+    def tick(self, epoch, step, steps):
+        self.ticks.append((self.began[-1][0], epoch, step))
 
     def give_up(self, instead):
         self.given_up.append(instead)
@@ -80,15 +86,23 @@ class Heard(Display):
     warn = say
 
 
-def train(store, pack=PACK):
+def train(store, pack=PACK, executor="packed"):
     heard = Heard()
-    at = Workplace(store, partial(load, "gaussians"), torch.device("cpu"), Execution("packed"), heard, Interrupt())
+    at = Workplace(store, partial(load, "gaussians"), torch.device("cpu"), Execution(executor), heard, Interrupt())
     train_or_halve(pack, at)
     return heard
 
 
 def histories(store):
     return {run.config["seed"]: run.records for run in store.runs().values()}
+
+
+def assert_same(store, whole):
+    found, expected = histories(store), histories(whole)
+    assert found.keys() == expected.keys()
+    for seed, records in found.items():
+        for one, other in zip(records, expected[seed], strict=True):
+            assert one.measures == pytest.approx(other.measures, abs=1e-4)  # float32
 
 
 @pytest.fixture
@@ -125,12 +139,48 @@ def test_a_pack_is_halved_until_its_parts_fit_and_all_runs_are_as_they_would_hav
         "ce × 3 did not fit in memory: halved to 2 and 1 runs",
     ]
     assert heard.given_up == [2, 2]
-    found, whole = histories(store), histories(Store(tmp_path / "whole"))
-    assert found.keys() == whole.keys()
-    for seed, records in found.items():
-        for one, other in zip(records, whole[seed], strict=True):
-            assert one.measures == pytest.approx(other.measures, abs=1e-4)  # float32
+    assert_same(store, Store(tmp_path / "whole"))
     assert len(list(store.folder.iterdir())) == 3  # nothing of what was given up
+
+
+@pytest.fixture
+def late(monkeypatch):
+    """From its call on each step is saved, and memory is short once more than two runs reach the second epoch."""
+    tick = Heard.tick
+
+    def short(heard, epoch, step, steps):
+        tick(heard, epoch, step, steps)
+        if heard.began[-1][0] > 2 and epoch == 1:
+            raise torch.cuda.OutOfMemoryError("no memory")
+
+    def begin():
+        monkeypatch.setattr(Heard, "tick", short)
+        monkeypatch.setattr(running, "Checkpointer", partial(Checkpointer, every_seconds=0.0))
+
+    return begin
+
+
+@pytest.mark.parametrize("executor", ["streams", "packed"])
+def test_halves_go_on_where_the_pack_was_saved_and_end_as_if_nothing_had_been(store, tmp_path, late, executor):
+    train(whole := Store(tmp_path / "whole"), executor=executor)
+    late()
+    heard = train(store, executor=executor)
+    of_pack = [(5, epoch, step) for epoch, step in ((0, 0), (0, 1), (0, 2), (1, 0))]
+    of_halves = [(3, 1, 1), (2, 1, 2), (1, 1, 2), (2, 1, 1), (2, 1, 2)]  # the first in halves again
+    assert heard.ticks == of_pack + of_halves
+    assert_same(store, whole)
+    assert len(list(store.folder.iterdir())) == 3
+
+
+def test_halves_begin_anew_where_memory_is_too_short_to_hand_them_what_was_saved(store, tmp_path, monkeypatch, late):
+    def short(*_):
+        raise MemoryError
+
+    train(whole := Store(tmp_path / "whole"))
+    late()
+    monkeypatch.setattr(checkpoint, "of_runs", short)
+    assert train(store).began == [(5, 0), (3, 0), (2, 0), (1, 0), (2, 0)]
+    assert_same(store, whole)
 
 
 def test_a_run_that_does_not_fit_alone_is_named_and_the_others_go_on(store, fitting):

@@ -6,10 +6,12 @@ import torch
 
 from labelnoise.config import Data, Named, Optimiser, RunConfig, Train
 from labelnoise.data.dataset import load
+from labelnoise.engine import checkpoint
 from labelnoise.engine import execution as executing
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.execution import Execution
-from labelnoise.engine.interrupt import Interrupt
+from labelnoise.engine.interrupt import Interrupt, InterruptError
+from labelnoise.engine.lane import Lane
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, hyper
 from labelnoise.methods.ce import CE
@@ -59,13 +61,29 @@ class Heard(Display):
     warn = say
 
 
-def run(store, configs, executor=None, die_at=None):
+def run(store, configs, executor=None, die_at=None, interrupt=None):
     """Run the configs as one pack; its journal, and what was heard."""
     (pack,) = plan_packs(configs)
     heard = Heard(die_at)
     build = partial(load, "gaussians")
-    run_pack(pack, Workplace(store, build, torch.device("cpu"), Execution(executor), heard, Interrupt()))
+    run_pack(pack, Workplace(store, build, torch.device("cpu"), Execution(executor), heard, interrupt or Interrupt()))
     return store.journal(pack.name), heard
+
+
+def left(store, configs, monkeypatch, *, at, call=1, executor=None):
+    """Run them until a signal comes at this call of something."""
+    interrupt, called, calls = Interrupt(), getattr(*at), []
+
+    def asked(*given):
+        calls.append(1)
+        if len(calls) == call:
+            interrupt.number = 15
+        return called(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*at, asked)
+        with pytest.raises(InterruptError):
+            run(store, configs, executor, interrupt=interrupt)
 
 
 def prepared(config):
@@ -147,6 +165,40 @@ def test_the_executor_can_be_forced_and_does_not_change_the_results(tmp_path):
         assert one.measures == pytest.approx(two.measures, abs=1e-4)  # float32
 
 
+def test_the_commit_that_is_noted_is_that_of_the_moment_before_the_first_step(store, monkeypatch):
+    tree = {"commit": "before"}
+    monkeypatch.setattr(module, "commit", lambda: tree["commit"])
+    monkeypatch.setattr(Heard, "tick", lambda *_: tree.update(commit="after"))
+    journal, _ = run(store, [BASE])
+    assert (journal.facts["commit"], tree["commit"]) == ("before", "after")
+
+
+def test_what_was_left_within_a_step_goes_on_by_the_executor_that_left_it(store, tmp_path, monkeypatch):
+    configs = [replace(BASE, seed=seed) for seed in range(3)]
+    monkeypatch.setattr(module, "choose", lambda *_: "streams")
+    whole, _ = run(Store(tmp_path / "whole"), configs)
+    left(store, configs, monkeypatch, at=(Lane, "step"), call=8)  # the second run of the third step
+    monkeypatch.setattr(module, "choose", lambda *_: "packed")
+    journal, heard = run(store, configs)
+    assert heard.ticks == [(0, 2, 3), *((1, step, 3) for step in range(3))]
+    assert journal.facts["executor"] == "streams"
+    assert journal.records.read_bytes() == whole.records.read_bytes()
+
+
+@pytest.mark.parametrize("forget", [False, True])
+def test_a_forced_executor_or_one_that_a_checkpoint_does_not_name_is_as_chosen(store, monkeypatch, forget):
+    configs = [replace(BASE, seed=seed) for seed in range(2)]
+    left(store, configs, monkeypatch, at=(Heard, "tick"), call=2, executor="streams")
+    if forget:  # as before executors were noted
+        (path,) = store.folder.glob("*/checkpoint.safetensors")
+        tensors, facts = checkpoint.load(path)
+        checkpoint.save(path, tensors, {name: fact for name, fact in facts.items() if name != "executor"})
+        monkeypatch.setattr(module, "choose", lambda *_: "packed")
+    journal, heard = run(store, configs, None if forget else "packed")
+    assert len(heard.ticks) == 4
+    assert journal.facts["executor"] == "packed"
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("net", ["lenet5_same", "resnet32"])
@@ -210,6 +262,24 @@ def test_what_a_killed_process_left_is_taken_up_where_its_checkpoint_stands(stor
         assert getattr(journal, name).read_bytes() == getattr(whole, name).read_bytes()
 
 
+MOVING = Train(epochs=5, batch=64, optimiser=Optimiser(name="sgd", lr=1.5))  # its best epoch is seldom the last
+
+
+@pytest.mark.parametrize("executor", ["streams", "packed"])
+@pytest.mark.parametrize("moment", ["on_test_part", "details", "counted_margins"])
+def test_left_while_it_is_closed_it_is_closed_later_without_a_step_and_as_if_nothing_had_been(
+    store, tmp_path, monkeypatch, executor, moment
+):
+    configs = [replace(BASE, noise="symmetric:0.4", seed=seed, train=MOVING) for seed in range(4)]
+    whole, _ = run(Store(tmp_path / "whole"), configs, executor)
+    left(store, configs, monkeypatch, at=(module, moment), executor=executor)
+    journal, heard = run(store, configs, executor)
+    assert heard.ticks == []
+    assert heard.went_on == heard.ended == 5
+    for name in ("records", "details", "model"):
+        assert getattr(journal, name).read_bytes() == getattr(whole, name).read_bytes()
+
+
 def test_the_model_has_the_healthy_runs_at_their_best_epochs(store, monkeypatch):
     monkeypatch.setitem(METHODS._things, "fused", Fused)
     train = Train(epochs=4, batch=512)
@@ -257,8 +327,7 @@ def test_details_agree_with_the_record_of_the_selected_epoch(store):
 
 
 def test_the_test_part_and_pictures_are_taken_at_the_selected_and_after_the_last_epoch(store):
-    train = Train(epochs=5, batch=64, optimiser=Optimiser(name="sgd", lr=1.5))  # moves about
-    journal, _ = run(store, [replace(BASE, noise="symmetric:0.4", seed=seed, train=train) for seed in range(4)])
+    journal, _ = run(store, [replace(BASE, noise="symmetric:0.4", seed=seed, train=MOVING) for seed in range(4)])
     differ = False
     for each in journal.runs():
         selected, last = NoisyValidation().pick(each.records), each.records[-1]

@@ -15,6 +15,7 @@ from torch import Tensor
 from labelnoise.errors import InputError
 from labelnoise.files import FullDiskError, explained, write
 
+ADVICE = "delete it to begin that training anew"
 QUICK = 1.0  # seconds that a save may take: of larger ones there are fewer, so that they cost no larger share
 
 
@@ -39,6 +40,21 @@ def load_facts(path: Path, advice: str = "delete it to begin anew") -> dict[str,
     """The facts alone, without reading the rest."""
     with _opened(path, advice) as file:
         return _facts(file)
+
+
+def of_runs(
+    tensors: Mapping[str, Tensor], facts: Mapping[str, Any], runs: range
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What a training has saved of some of its runs, as if they had been alone; time is shared.
+
+    All tensors have the run axis first, but for what single runs have given of a step that was left: done|RUN|NAME.
+    """
+    own = {name: value[runs.start : runs.stop] for name, value in tensors.items() if not name.startswith("done|")}
+    for name, value in tensors.items():
+        if name.startswith("done|") and int((words := name.split("|", 2))[1]) in runs:
+            own[f"done|{int(words[1]) - runs.start}|{words[2]}"] = value
+    failed = [(run - runs.start, place) for run, place in facts["failed"] if run in runs]
+    return own, {**facts, "failed": failed, "seconds": facts["seconds"] * len(runs) / len(tensors["first_bad"])}
 
 
 @contextmanager
@@ -86,4 +102,8 @@ class Checkpointer:
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """The checkpoint, if there is one."""
-        return load(self.path, "delete it to begin that training anew") if self.path.exists() else None
+        return load(self.path, ADVICE) if self.path.exists() else None
+
+    def facts(self) -> dict[str, Any]:
+        """Its facts alone; none without a checkpoint."""
+        return load_facts(self.path, ADVICE) if self.path.exists() else {}

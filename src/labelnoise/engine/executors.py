@@ -35,6 +35,11 @@ class Executor(ABC):
         self.pause: Callable[[], None] = lambda: None  # called where a step can be left and taken up again
 
     @property
+    def name(self) -> str:
+        """The one in `EXECUTORS`."""
+        return next(name for name, kind in EXECUTORS.items() if isinstance(self, kind))
+
+    @property
     def runs_per_call(self) -> int:
         """How many runs a network's call serves."""
         return self.lanes[0].runs or 1
@@ -105,6 +110,14 @@ class Executor(ABC):
         for lane in self.lanes:
             lane.restore_best()
 
+    def exchange_best(self) -> None:
+        """Go back to the remembered weights, and remember the present ones: done twice, all is as it was."""
+        for lane in self.lanes:
+            places = lane.changing()
+            for name, best in lane.best.items():
+                lane.best[name] = places[name].clone()
+                places[name].copy_(best)
+
     def state(self) -> Tensors:
         """Everything that changes while training."""
         states = [lane.state() for lane in self.lanes]
@@ -151,8 +164,7 @@ class Streams(Executor):
 
     def state(self) -> Tensors:
         """Everything that changes while training; within a step also what it has given so far."""
-        terms = {r: outcome.get() for r, outcome in self._done.items()}
-        done = {f"done|{r}|{name}": value for r, own in terms.items() for name, value in _named(own).items()}
+        done = {f"done|{r}|{name}": value for r, own in self._done.items() for name, value in _named(own.get()).items()}
         return super().state() | done
 
     def load(self, state: Mapping[str, Tensor]) -> None:
@@ -222,10 +234,8 @@ def _named(terms: Terms) -> Tensors:
 
 def _terms(named: Tensors) -> Terms:
     found: dict[str, Tensors] = {"logs": {}, "memory": {}, "kept": {}}
-    for name, value in named.items():
-        if name != "loss":
-            kind, _, key = name.partition("|")
-            found[kind][key] = value
+    for kind, _, name in (each.partition("|") for each in named if each != "loss"):
+        found[kind][name] = named[f"{kind}|{name}"]
     return Terms(named["loss"], **found)
 
 

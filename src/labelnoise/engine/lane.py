@@ -53,8 +53,7 @@ class Lane(ABC):
         self.best: Tensors = {}
         self.compiled: Compiled | None = None  # what takes the place of plain calls
         self._take([self._new(run, "init") for run in range(len(self.seeds))])
-        every = self.module.named_modules()
-        self._masks = [f"{name}.seed" for name, module in every if isinstance(module, Dropout)]
+        self._masks = [f"{name}.seed" for name, each in self.module.named_modules() if isinstance(each, Dropout)]
         self._no_masks = torch.zeros(len(self.seeds), 0, device=like.device)
 
     @abstractmethod
@@ -166,13 +165,13 @@ class Lane(ABC):
     def keep_best(self, better: Tensor) -> None:
         """Remember the present weights and estimates of the runs for which `better` holds; of some networks, of all."""
         always = {name for name in self._weights() if owner(name) in self.current[0].unjudged}
-        for name, value in self._changing().items():
+        for name, value in self.changing().items():
             flag = better.reshape(better.shape + (1,) * (value.dim() - better.dim())) | (name in always)
             self.best[name] = torch.where(flag, value, self.best.get(name, value))
 
     def restore_best(self) -> None:
         """Go back to the remembered weights and estimates, where there are any."""
-        for name, value in self._changing().items():
+        for name, value in self.changing().items():
             value.copy_(self.best.get(name, value))
 
     def state(self) -> Tensors:
@@ -210,7 +209,8 @@ class Lane(ABC):
     def _weights(self) -> Tensors:
         return {name: value.detach() for name, value in (self.params | self.buffers).items()}
 
-    def _changing(self) -> Tensors:
+    def changing(self) -> Tensors:
+        """Weights and estimates in their places: what belongs to an epoch, and can be gone back to."""
         return self._weights() | {f"aux|{name}": value for name, value in self.aux.items()}
 
     def _new(self, run: int, *key: int | str) -> Step:

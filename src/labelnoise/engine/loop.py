@@ -1,10 +1,10 @@
 """The loop: stages, epochs, steps; it knows no method or executor by name, and no step waits for the device."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from math import isnan
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,7 +27,7 @@ from labelnoise.types import Batch, DataSpec, Snapshot
 
 
 class Position(NamedTuple):
-    """What comes next."""
+    """What comes next: a step, or after the last of a phase whatever follows it."""
 
     phase: int = 0
     epoch: int = 0
@@ -74,7 +74,7 @@ class Training:
         """Enter a phase: estimate what its stage needs, make optimisers and, where asked, networks anew."""
         if phase.number == 0:
             self.executor.enter(0, trained_by(phase.stage, self.train)[0])
-        self._estimate(phase, "before")
+        self._estimate(phase, "before", phase.first, self.failed)
         if phase.number > 0:
             self.executor.enter(phase.number, trained_by(phase.stage, self.train)[0])
         self.executor.restart(phase.number, phase.stage.restart)
@@ -82,6 +82,7 @@ class Training:
         each = [stage.method.memory(self.spec) for stage in self._stages(phase)]
         for name in (name for name in each[0] if name not in self.memory):
             self.memory[name] = self._placed(torch.stack([memory[name] for memory in each]))
+        self.position = Position(phase.number, phase.first)
 
     def finish(self, phase: Phase) -> None:
         """The epochs of a phase that are still to come."""
@@ -89,7 +90,7 @@ class Training:
             self._epoch(phase)
         if carries_best(phase.stage, self.train):
             self.executor.restore_best()
-        self.position, self.entered = Position(phase.number + 1, phase.end, 0), False
+        self.entered = False  # the next one; until it is, the position is the end of this one, whose state there is
 
     @property
     def seconds(self) -> float:
@@ -108,7 +109,7 @@ class Training:
         self._settle()
         if self.checkpointer:
             facts = {"position": self.position, "failed": list(self.failed.items()), "seconds": self.seconds}
-            self.checkpointer.save(self.state(), facts)
+            self.checkpointer.save(self.state(), facts | {"executor": self.executor.name})
 
     def resume(self) -> None:
         """Go to where the checkpoint was written, if there is one."""
@@ -132,8 +133,7 @@ class Training:
             {name.removeprefix(kind): value for name, value in on_device.items() if name.startswith(kind)}
             for kind in ("memory|", "meter|")
         )
-        self.executor.stopped = set(self.failed)
-        self.entered, self._spent = True, facts["seconds"]
+        self.executor.stopped, self.entered, self._spent = set(self.failed), True, facts["seconds"]
 
     def _epoch(self, phase: Phase) -> None:
         stage, epoch = phase.stage, self.position.epoch
@@ -163,14 +163,15 @@ class Training:
         if carries_best(phase.stage, self.train) or phase is self.phases[-1]:
             self.executor.keep_best(measures["validation/score"] > self.best_score)
             self.best_score = torch.maximum(measures["validation/score"], self.best_score)
-        self.meter, self.position = {}, Position(phase.number, epoch + 1, 0)
         result = self._result(phase.stage.name, epoch, measures)
-        self.executor.stopped = set(self.failed)
-        self._estimate(phase, "refresh")
+        failed = self.failed | {run: (epoch, step) for run, step in result.failed.items()}
+        self._estimate(phase, "refresh", epoch + 1, failed)  # left within it, the epoch is judged anew and the same
+        self.failed, self.executor.stopped = failed, set(failed)
+        self.meter, self.position = {}, Position(phase.number, epoch + 1)
         self.observer.finished_epoch(result)
 
     def _pause(self) -> None:
-        # Between two steps or two chunks of an evaluation, which changes nothing: a moment that can be saved.
+        # Between two steps or two chunks of predictions, which change nothing: a moment that can be saved.
         if self.checkpointer and self.checkpointer.due:
             self.save()
         self._leave()
@@ -183,9 +184,8 @@ class Training:
     def _result(self, stage: str, epoch: int, measures: Tensors) -> EpochResult:
         bad = self.first_bad.tolist()  # the epoch's one wait for the device, with the measures below
         failed = {run: step for run, step in enumerate(bad) if step >= 0 and run not in self.failed}
-        self.failed |= {run: (epoch, step) for run, step in failed.items()}
         table = {name: value.tolist() for name, value in measures.items()}
-        healthy = [run for run in range(self.executor.runs) if run not in self.failed]
+        healthy = [run for run, step in enumerate(bad) if step < 0]
         # A measure of rows that a run has none of is NaN, and left out.
         each = {run: {name: of[run] for name, of in table.items() if not isnan(of[run])} for run in healthy}
         return EpochResult(stage, epoch, each, failed)
@@ -224,14 +224,15 @@ class Training:
         # each run's own, for its functions may use its hyper-parameters
         return [method.stages()[phase.number] for method in self.executor.methods]
 
-    def _estimate(self, phase: Phase, moment: Literal["before", "refresh"]) -> None:
+    def _estimate(self, phase: Phase, moment: str, epoch: int, failed: Collection[int]) -> None:
         # Runs outside the step, a few times per training, so a plain loop over runs.
-        healthy = [run for run in range(self.executor.runs) if run not in self.failed]
+        healthy = [run for run in range(self.executor.runs) if run not in failed]
         if getattr(phase.stage, moment) is None or not healthy:
             return
-        done = (self.position.epoch - phase.first) / (phase.end - phase.first)
+        done = (epoch - phase.first) / (phase.end - phase.first)
         estimates = [getattr(stage, moment) for stage in self._stages(phase)]
-        probs, labels = training_probs(self.executor, self.loader, self.interrupt.check), self.loader.labels
+        pause = self._pause if self.position > Position() else self.interrupt.check  # nothing is trained yet
+        probs, labels = training_probs(self.executor, self.loader, pause), self.loader.labels
         found = {run: estimates[run](Snapshot(probs[run], labels[run], done)) for run in healthy}
         some = found[healthy[0]]  # also stands in for failed runs, whose predictions are no numbers
         stacked = {name: [found.get(run, some)[name] for run in range(self.executor.runs)] for name in some}

@@ -127,6 +127,12 @@ class Journal:
         self.checkpoint.unlink(missing_ok=True)
         discard_drafts(self.folder)
 
+    def inherit(self, records: Sequence[Record]) -> None:
+        """Begin with records of a pack that is given up; the checkpoint that they belong to comes next."""
+        self.checkpoint.unlink(missing_ok=True)  # one of ours would be of another moment
+        self.begin(0)
+        self.write(records)
+
     @property
     def halved(self) -> bool:
         """Whether this pack did not fit in memory, and its halves stand for it."""

@@ -1,11 +1,14 @@
 """A pack that does not fit in memory is trained in halves; a run that does not fit alone is left out, and named."""
 
 import gc
+from collections.abc import Sequence
 
 import torch
 
+from labelnoise.engine import checkpoint
+from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.memory import is_shortage
-from labelnoise.sweep.plan import Pack, cut
+from labelnoise.sweep.plan import Pack, halves
 from labelnoise.sweep.room import memory, need
 from labelnoise.sweep.run import Workplace, run_pack
 
@@ -19,14 +22,15 @@ def train_or_halve(pack: Pack, at: Workplace) -> None:
         at.display.give_up(0)
         at.display.warn(_too_large(pack, at))
         return
-    halves = cut(pack, -(-len(pack.configs) // 2))
-    at.display.give_up(len(halves))
+    parts = halves(pack)
+    at.display.give_up(len(parts))
     if not journal.halved:
+        _hand_down(pack, parts, at)
         journal.halve()
-        sizes = " and ".join(str(len(half.configs)) for half in halves)
+        sizes = " and ".join(str(len(half.configs)) for half in parts)
         name = f"{pack.configs[0].method.name} × {len(pack.configs)}"
         at.display.warn(f"{name} did not fit in memory: halved to {sizes} runs")
-    for half in halves:
+    for half in parts:
         if not _finished(half, at):
             train_or_halve(half, at)
     if _finished(pack, at):
@@ -46,6 +50,22 @@ def _trained(pack: Pack, at: Workplace) -> bool:
     if at.device.type == "cuda":
         torch.cuda.empty_cache()
     return at.store.journal(pack.name).finished  # it may have been short after that
+
+
+def _hand_down(pack: Pack, parts: Sequence[Pack], at: Workplace) -> None:
+    # Where the pack was saved, its halves go on; where there is no room for that, they begin anew.
+    journal = at.store.journal(pack.name)
+    try:
+        if (saved := Checkpointer(journal.checkpoint).load()) is None:
+            return
+        for half, first in zip(parts, (0, len(parts[0].configs)), strict=True):
+            own, runs = at.store.journal(half.name), range(first, first + len(half.configs))
+            identities = {config.identity for config in half.configs}
+            own.inherit([record for record in journal.read() if record.run in identities])
+            Checkpointer(own.checkpoint, warn=at.display.warn).save(*checkpoint.of_runs(*saved, runs))
+    except (RuntimeError, MemoryError) as problem:
+        if not is_shortage(problem):
+            raise
 
 
 def _finished(pack: Pack, at: Workplace) -> bool:

@@ -21,13 +21,13 @@ from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.choosing import choose, threads_that_pay
 from labelnoise.engine.compiling import Compiler
 from labelnoise.engine.distributed import distributed
-from labelnoise.engine.evaluate import counted_margins, details, tested
+from labelnoise.engine.evaluate import counted_margins, details, on_test_part
 from labelnoise.engine.examine import examined
 from labelnoise.engine.execution import Execution
 from labelnoise.engine.executors import EXECUTORS, Executor
 from labelnoise.engine.features import line, projection
 from labelnoise.engine.instance import shown
-from labelnoise.engine.interrupt import Interrupt
+from labelnoise.engine.interrupt import Interrupt, InterruptError
 from labelnoise.engine.loop import Training
 from labelnoise.engine.observer import EpochResult
 from labelnoise.engine.plane import plane
@@ -173,7 +173,7 @@ def _compiler(executor: str, execution: Execution, shared: str) -> Compiler:
 
 def run_pack(pack: Pack, at: Workplace) -> None:
     """Train a pack to its end, taking up a checkpoint where there is one."""
-    config, journal = pack.configs[0], at.store.journal(pack.name)
+    config, journal, code = pack.configs[0], at.store.journal(pack.name), commit()  # which may change while it trains
     tasks = [prepare(each, at.build) for each in pack.configs]
     spec = specify(config, tasks[0])
     if spec.samples < config.train.batch:
@@ -181,12 +181,13 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     share = Share(ranks.count(), ranks.own_rows, ranks.gathered) if ranks.count() > 1 else None
     loader = make_loader(tasks, config.train, at.device, share)
     net, batch = spec.net(spec.classes), config.train.batch
-    name = _executor(config, at) or choose(pack.methods[0], spec, len(pack.configs), at.device)
-    runner = make_runner(name, pack.methods, spec, loader, config=config, execution=at.execution)
-    writer = _Writer(pack, journal, at.display)
     checkpointer = Checkpointer(journal.checkpoint, warn=at.display.warn)
     if ranks.rank():
         checkpointer.every_seconds = inf  # the first process writes
+    left_by = checkpointer.facts().get("executor")  # only it can go on within a step; what is chosen may have changed
+    name = _executor(config, at) or left_by or choose(pack.methods[0], spec, len(pack.configs), at.device)
+    runner = make_runner(name, pack.methods, spec, loader, config=config, execution=at.execution)
+    writer = _Writer(pack, journal, at.display)
     training = Training(
         runner, loader, spec, config.train, observer=writer, checkpointer=checkpointer, interrupt=at.interrupt
     )
@@ -195,9 +196,13 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     journal.begin(training.position.epoch)
     with threads(threads_that_pay(net, batch * runner.runs_per_call)), at.execution.settings(at.device):
         training.run()
-        _close(pack, journal, training, tasks)
+        try:
+            _close(pack, journal, training, tasks)
+        except InterruptError:
+            training.save()  # at its end, from where it is closed at once
+            raise
     place = {"executor": name, "device": _name(at.device), "execution": asdict(at.execution)}
-    place |= {"versions": versions(), "commit": commit()}
+    place |= {"versions": versions(), "commit": code}
     journal.finish({"runs": _runs(pack, training, tasks), "seconds": training.seconds, **place, "finished": _now()})
     at.display.end(max((record.epoch + 1 for record in journal.read()), default=0))
 
@@ -218,13 +223,20 @@ def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) 
     # that of the last epoch: where one separates the classes, noisy validation is content with the first. Pictures are
     # taken after the last epoch too, for it is the one that many papers show.
     found = line(training.executor, training.spec)
-    last = tested(training.executor, training.loader, training.spec.classes, training.interrupt.check)
+    last = on_test_part(training.executor, training.loader, training.spec.classes, training.interrupt.check)
     found |= {f"last_{name}": value for name, value in (last | _pictures(training)).items()}
-    training.executor.restore_best()
-    found |= details(training.executor, training.loader, training.spec.classes, training.interrupt.check)
-    found |= _pictures(training)
-    found |= shown(training.executor, training.loader)
-    checkpoint.save(journal.details, found, {})
+    training.executor.exchange_best()
+    try:
+        found |= details(training.executor, training.loader, training.spec.classes, training.interrupt.check)
+        found |= _pictures(training)
+        found |= shown(training.executor, training.loader)
+        checkpoint.save(journal.details, found, {})
+        _save_model(pack, journal, training, tasks)
+    finally:
+        training.executor.exchange_best()  # if it is left here, this is saved: the training at its end
+
+
+def _save_model(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) -> None:
     scores = training.best_score.tolist()
     healthy = {r: Member(pack.configs[r], scores[r]) for r in range(len(tasks)) if r not in training.failed}
     if healthy:
