@@ -25,6 +25,7 @@ from labelnoise.engine.choosing import choose
 from labelnoise.engine.executors import EXECUTORS
 from labelnoise.engine.loop import Training
 from labelnoise.engine.observer import EpochResult
+from labelnoise.heap import HEAP
 from labelnoise.methods import build
 from labelnoise.speed.blocks import EnoughError, wait_for
 from labelnoise.speed.running import ready, run
@@ -107,9 +108,9 @@ def main(*, net: str, method: str, runs: str, batch: str, threads: int, spend: f
         made, _, given = name.partition("@")
         config, data = config_of(made, way, size), inputs(given, rows)
         spec = specify(config, prepare(config, lambda _, data=data: data))
-        with so_many(most):
+        with so_many(most), HEAP.kept():  # as in trainings of many epochs
             packed, times = measured(config, data, count, place, spend)
-        chosen = choose(build(way), spec, count, place)
+            chosen = choose(build(way), spec, count, place)
         loss = times[chosen] / min(times[executor] for executor in EXECUTORS)
         worst = max(worst, loss)
         print(

@@ -17,7 +17,7 @@ LAYERS = (
     ("errors",),
     ("files",),
     ("registry",),
-    ("types", "threads", "software"),
+    ("types", "threads", "heap", "software"),
     ("rng",),
     ("config",),
     ("configure",),

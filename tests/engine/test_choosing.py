@@ -21,19 +21,29 @@ def data(net, *shape, batch=128, **settings):
     ("spec", "runs", "expected"),
     [
         (data("mlp", 1, 8, 8), 1, "streams"),
+        (data("mlp", 1, 8, 8, batch=64), 2, "streams"),
         (data("mlp", 1, 8, 8), 2, "packed"),
         (data("mlp", 1, 8, 8, batch=256), 2, "streams"),
+        (data("mlp", 1, 8, 8, batch=32), 3, "packed"),
         (data("mlp", 1, 8, 8), 3, "packed"),
-        (data("mlp", 1, 8, 8, batch=512), 3, "streams"),
+        (data("mlp", 1, 8, 8, batch=256), 3, "streams"),
         (data("mlp", 1, 8, 8, batch=512), 18, "packed"),
-        (data("mlp", 64, widths="1000,1000", batch=32), 8, "packed"),
-        (data("mlp_2000", 2), 8, "streams"),
+        (data("mlp", 1, 28, 28, batch=32), 3, "packed"),
+        (data("mlp", 1, 28, 28), 3, "streams"),
+        (data("mlp", 1, 28, 28, batch=512), 8, "packed"),
+        (data("mlp", 64, widths="1000,1000", batch=32), 3, "streams"),
+        (data("mlp", 64, widths="1000,1000", batch=512), 8, "packed"),
+        (data("mlp_2000", 2), 5, "streams"),
+        (data("mlp_2000", 2), 18, "packed"),
+        (data("mlp", 64, widths="3000,3000"), 8, "streams"),
         (data("lenet5", 1, 28, 28), 8, "streams"),
         (data("lenet5", 1, 12, 12, batch=32), 8, "packed"),
         (data("lenet5_same", 1, 8, 8, batch=32), 8, "packed"),
         (data("lenet5_same", 1, 8, 8, batch=64), 3, "streams"),
         (data("lenet5_same", 1, 8, 8), 18, "streams"),
-        (data("resnet32", 1, 8, 8, batch=32), 8, "packed"),
+        (data("resnet32", 1, 8, 8, batch=64), 3, "packed"),
+        (data("resnet32", 1, 8, 8), 3, "streams"),
+        (data("resnet32", 1, 8, 8), 8, "packed"),
         (data("resnet32", 3, 32, 32), 8, "streams"),
         (data("wrn_28_2", 3, 32, 32), 8, "streams"),
     ],
@@ -46,15 +56,21 @@ def test_on_a_cpu_small_layers_are_packed_where_runs_are_many(spec, runs, expect
 @pytest.mark.parametrize(
     ("spec", "runs", "expected"),
     [
-        (data("mlp", 1, 8, 8, batch=32), 2, "streams"),
-        (data("mlp", 1, 8, 8, batch=32), 3, "packed"),
-        (data("mlp", 1, 8, 8), 3, "streams"),
-        (data("mlp", 1, 8, 8), 4, "packed"),
+        (data("mlp", 1, 8, 8), 2, "streams"),
+        (data("mlp", 1, 8, 8, batch=512), 3, "packed"),
+        (data("lenet5_same", 1, 8, 8, batch=32), 3, "streams"),
+        (data("lenet5_same", 1, 8, 8, batch=32), 8, "packed"),
     ],
 )
 def test_on_a_single_thread_more_runs_are_needed(spec, runs, expected):
     with threads(1):
         assert choose(build("ce"), spec, runs, CPU) == expected
+
+
+@pytest.mark.parametrize(("cores", "expected"), [(2, "streams"), (3, "packed"), (4, "streams"), (5, "packed")])
+def test_large_products_are_packed_where_all_threads_have_as_many_runs(cores, expected):
+    with threads(cores):
+        assert choose(build("ce"), data("mlp", 64, widths="1000,1000"), 15, CPU) == expected
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from labelnoise import nets
 from labelnoise.engine.execution import WORTH_COMPILING, Execution
 from labelnoise.engine.lanes import Stacked
 from labelnoise.errors import InputError
+from labelnoise.heap import HEAP
 from labelnoise.nets.causal_generator import Generator
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
@@ -71,6 +72,12 @@ def test_long_trainings_on_a_gpu_are_compiled(monkeypatch, execution, device, st
 def test_without_a_compiler_nothing_is_compiled(monkeypatch):
     monkeypatch.setattr("labelnoise.engine.execution.has_triton", lambda: False)
     assert not Execution().compiles(CUDA, WORTH_COMPILING)
+
+
+def test_on_a_cpu_memory_that_is_freed_is_kept_for_the_training():
+    with Execution().settings(CPU):
+        assert HEAP.users == 1
+    assert HEAP.users == 0
 
 
 def settings():

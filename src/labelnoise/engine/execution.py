@@ -10,6 +10,7 @@ from torch import nn
 from torch.utils._triton import has_triton
 
 from labelnoise.errors import InputError
+from labelnoise.heap import HEAP
 from labelnoise.nets.base import Lowerable
 from labelnoise.registry import nearest
 
@@ -55,7 +56,8 @@ class Execution:
     def settings(self, device: torch.device) -> Iterator[None]:
         """torch's own settings for a training, and afterwards as they were."""
         if device.type != "cuda":
-            yield
+            with HEAP.kept():
+                yield
             return
         before, strict, lenient = (
             torch.backends.cudnn.benchmark,
