@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from labelnoise.heap import HEAP, Heap
+from labelnoise.heap import HEAP, MMAP_THRESHOLD, TRIM_THRESHOLD, Heap
 
 LARGE = 40 * 2**20  # bytes: more than glibc keeps by itself
 
@@ -74,6 +74,30 @@ def test_it_goes_back_also_after_an_error():
     with pytest.raises(ValueError, match="inside"), HEAP.kept():
         fail()
     assert held() - before < LARGE
+
+
+class Strict:
+    """glibc before 2.35: it takes no threshold beyond 32 MiB, and none at all but those it is told."""
+
+    def __init__(self):
+        self.told = {}
+
+    def mallopt(self, name, value):
+        if name == MMAP_THRESHOLD and value > 32 * 2**20:
+            return 0
+        self.told[name] = value
+        return 1
+
+    def malloc_trim(self, kept):
+        self.told["trimmed"] = kept
+
+
+def test_an_older_library_is_told_as_much_as_it_takes():
+    heap = Heap()
+    heap.library = Strict()
+    with heap.kept():
+        assert heap.library.told == {MMAP_THRESHOLD: 32 * 2**20, TRIM_THRESHOLD: 2**31 - 1}
+    assert heap.library.told == {MMAP_THRESHOLD: 32 * 2**20, TRIM_THRESHOLD: 64 * 2**20, "trimmed": 0}
 
 
 def test_other_libraries_are_left_as_they_are(monkeypatch):

@@ -570,7 +570,7 @@ def test_a_training_left_within_a_step_is_not_taken_up_packed(tmp_path, monkeypa
     left.begin(left.phases[0])
     left.save()
     resumed = training([CE()] * 3, "packed", checkpointer=checkpointer)
-    with pytest.raises(InputError, match="was left within a step of one run after the other; use --executor streams"):
+    with pytest.raises(InputError, match="left between two runs of a step: to go on leave --executor packed out"):
         resumed.resume()
 
 

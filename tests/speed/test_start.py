@@ -13,9 +13,18 @@ def test_the_first_step_is_timed_from_the_start_of_a_process_twice(monkeypatch, 
     assert (first.key, again.key) == ("", "again")
 
 
-def test_a_process_for_which_memory_is_short_is_no_fault_of_what_was_typed(monkeypatch):
-    monkeypatch.setattr(start, "CHILD", "raise RuntimeError('CUDA out of memory.')")
-    with pytest.raises(MemoryError, match=r"first step has failed: .*CUDA out of memory"):
+@pytest.mark.parametrize(
+    ("child", "last"),
+    [
+        ("raise RuntimeError('CUDA out of memory.')", "CUDA out of memory"),
+        (r"raise RuntimeError('CUDA out of memory.\nCompile with more')", "Compile with more"),
+        ("raise MemoryError", "MemoryError"),
+        ("import os; os.kill(os.getpid(), 9)", "it said nothing"),
+    ],
+)
+def test_a_process_for_which_memory_is_short_is_no_fault_of_what_was_typed(monkeypatch, child, last):
+    monkeypatch.setattr(start, "CHILD", child)
+    with pytest.raises(MemoryError, match=f"first step has failed: .*{last}"):
         list(start.measure(Bench(torch.device("cpu"), 0.0)))
 
 

@@ -16,6 +16,7 @@ from labelnoise.engine import checkpoint
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.execution import Execution
 from labelnoise.engine.interrupt import Interrupt
+from labelnoise.files import FullDiskError
 from labelnoise.results.store import Store
 from labelnoise.sweep import halving as module
 from labelnoise.sweep import run as running
@@ -181,6 +182,22 @@ def test_halves_begin_anew_where_memory_is_too_short_to_hand_them_what_was_saved
     monkeypatch.setattr(checkpoint, "of_runs", short)
     assert train(store).began == [(5, 0), (3, 0), (2, 0), (1, 0), (2, 0)]
     assert_same(store, whole)
+
+
+def test_on_a_full_disk_what_the_pack_has_saved_is_not_thrown_away(store, monkeypatch, late):
+    late()
+    saved, save = [], checkpoint.save
+
+    def full(path, tensors, facts):
+        saved.append(path)
+        if path != saved[0]:  # of a half
+            raise FullDiskError("the disk is full")
+        save(path, tensors, facts)
+
+    monkeypatch.setattr(checkpoint, "save", full)
+    with pytest.raises(FullDiskError):
+        train(store)
+    assert checkpoint.load_facts(saved[0])["position"] == [0, 1, 1]
 
 
 def test_a_run_that_does_not_fit_alone_is_named_and_the_others_go_on(store, fitting):

@@ -185,16 +185,24 @@ def test_what_was_left_within_a_step_goes_on_by_the_executor_that_left_it(store,
     assert journal.records.read_bytes() == whole.records.read_bytes()
 
 
-@pytest.mark.parametrize("forget", [False, True])
-def test_a_forced_executor_or_one_that_a_checkpoint_does_not_name_is_as_chosen(store, monkeypatch, forget):
+@pytest.mark.parametrize("named", [{}, {"executor": "of a later version"}])
+def test_where_a_checkpoint_names_no_known_executor_it_is_chosen(store, monkeypatch, named):
     configs = [replace(BASE, seed=seed) for seed in range(2)]
     left(store, configs, monkeypatch, at=(Heard, "tick"), call=2, executor="streams")
-    if forget:  # as before executors were noted
-        (path,) = store.folder.glob("*/checkpoint.safetensors")
-        tensors, facts = checkpoint.load(path)
-        checkpoint.save(path, tensors, {name: fact for name, fact in facts.items() if name != "executor"})
-        monkeypatch.setattr(module, "choose", lambda *_: "packed")
-    journal, heard = run(store, configs, None if forget else "packed")
+    (path,) = store.folder.glob("*/checkpoint.safetensors")
+    tensors, facts = checkpoint.load(path)
+    del facts["executor"]  # as before they were noted
+    checkpoint.save(path, tensors, facts | named)
+    monkeypatch.setattr(module, "choose", lambda *_: "packed")
+    journal, heard = run(store, configs)
+    assert len(heard.ticks) == 4
+    assert journal.facts["executor"] == "packed"
+
+
+def test_an_executor_that_is_forced_goes_before_the_one_that_left(store, monkeypatch):
+    configs = [replace(BASE, seed=seed) for seed in range(2)]
+    left(store, configs, monkeypatch, at=(Heard, "tick"), call=2, executor="streams")
+    journal, heard = run(store, configs, "packed")
     assert len(heard.ticks) == 4
     assert journal.facts["executor"] == "packed"
 

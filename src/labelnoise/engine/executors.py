@@ -213,7 +213,7 @@ class Packed(Executor):
     def load(self, state: Mapping[str, Tensor]) -> None:
         """All runs at once."""
         if any(name.startswith("done|") for name in state):
-            raise InputError("the training was left within a step of one run after the other; use --executor streams")
+            raise InputError("a training was left between two runs of a step: to go on leave --executor packed out")
         self.lane.load(state)
 
     def set_aux(self, aux: Mapping[str, Tensor]) -> None:

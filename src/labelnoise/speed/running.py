@@ -12,7 +12,7 @@ from labelnoise.data.loader import batches
 from labelnoise.data.stream import make_loader
 from labelnoise.engine.choosing import choose, threads_that_pay
 from labelnoise.engine.execution import DEFAULT
-from labelnoise.engine.loop import Position, Training
+from labelnoise.engine.loop import Training
 from labelnoise.engine.observer import Observer
 from labelnoise.methods import build
 from labelnoise.speed.blocks import Blocks, EnoughError
@@ -31,7 +31,6 @@ def ready(
     runner = make_runner(executor, [method] * runs, spec, loader, config=config, execution=DEFAULT)
     training = Training(runner, loader, spec, config.train, observer=watch)
     for phase in training.phases:  # each is entered, for it may estimate what a later one needs; none is trained
-        training.position = Position(phase.number, phase.first, 0)
         training.begin(phase)
     return training
 

@@ -1,5 +1,6 @@
 """From nothing to the first step: a process of its own, from its start to the end of a training's first step."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -48,5 +49,6 @@ def _seconds(arguments: list[str]) -> float:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         told = f"a process that was to make a first step has failed: {last}"
-        raise MemoryError(told) if is_shortage(RuntimeError(last)) else InputError(told)
+        short = done.returncode == -signal.SIGKILL or "MemoryError" in last  # the system kills where memory is short
+        raise MemoryError(told) if short or is_shortage(RuntimeError(done.stderr)) else InputError(told)
     return time.perf_counter() - began

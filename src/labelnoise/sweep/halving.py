@@ -62,7 +62,7 @@ def _hand_down(pack: Pack, parts: Sequence[Pack], at: Workplace) -> None:
             own, runs = at.store.journal(half.name), range(first, first + len(half.configs))
             identities = {config.identity for config in half.configs}
             own.inherit([record for record in journal.read() if record.run in identities])
-            Checkpointer(own.checkpoint, warn=at.display.warn).save(*checkpoint.of_runs(*saved, runs))
+            checkpoint.save(own.checkpoint, *checkpoint.of_runs(*saved, runs))  # or end here: the pack's is still there
     except (RuntimeError, MemoryError) as problem:
         if not is_shortage(problem):
             raise

@@ -184,8 +184,8 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     checkpointer = Checkpointer(journal.checkpoint, warn=at.display.warn)
     if ranks.rank():
         checkpointer.every_seconds = inf  # the first process writes
-    left_by = checkpointer.facts().get("executor")  # only it can go on within a step; what is chosen may have changed
-    name = _executor(config, at) or left_by or choose(pack.methods[0], spec, len(pack.configs), at.device)
+    left_by = EXECUTORS.keys() & {checkpointer.facts().get("executor")}  # only it can go on within a step
+    name = _executor(config, at) or "".join(left_by) or choose(pack.methods[0], spec, len(pack.configs), at.device)
     runner = make_runner(name, pack.methods, spec, loader, config=config, execution=at.execution)
     writer = _Writer(pack, journal, at.display)
     training = Training(
