@@ -1,4 +1,6 @@
 import hashlib
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -95,3 +97,18 @@ def test_seeded_init_repeats_and_leaves_the_global_generator_alone():
     first = weights()
     assert torch.equal(torch.rand(2), expected)
     assert torch.equal(first, weights())
+
+
+def test_threads_make_the_weights_that_they_would_make_alone():
+    def weights(seed):
+        made = []
+        with seeded_init(seed, "init"):
+            for _ in range(5):
+                made.append(torch.nn.Linear(3, 2).weight.detach())
+                time.sleep(0.001)  # in which other threads go on
+        return made
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(weights, range(4)))
+    for seed, made in enumerate(found):
+        assert all(map(torch.equal, made, weights(seed)))

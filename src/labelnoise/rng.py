@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import index
+from threading import RLock
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Key = int | str
+_ALONE = RLock()
 
 
 def hashed(*key: Key) -> int:
@@ -85,7 +87,10 @@ def normals(n: int, *key: Key) -> Tensor:
 
 @contextmanager
 def seeded_init(*key: Key) -> Iterator[None]:
-    """Weights made inside follow the stream of this name; torch's own generator is left as it was."""
-    with torch.random.fork_rng(devices=[]):
+    """Weights made inside follow the stream of this name; torch's own generator is left as it was.
+
+    That is one for all threads, so that others who make weights wait.
+    """
+    with _ALONE, torch.random.fork_rng(devices=[]):
         torch.manual_seed(hashed(*key))
         yield

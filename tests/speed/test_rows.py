@@ -88,6 +88,16 @@ def test_too_little_memory_leaves_one_figure_out(bench, monkeypatch, problem):
 
 
 @pytest.mark.parametrize("problem", SHORTAGES)
+def test_a_figure_stays_where_memory_is_too_little_for_what_it_is_compared_with(bench, monkeypatch, problem):
+    def rate(case, method, *_):
+        return raising(problem)() if method == rows.CE else (5.0, "")
+
+    monkeypatch.setattr(rows, "engine_rate", rate)
+    (figure,) = briefly(SMALL, Named("gce"), bench)
+    assert (figure.value, figure.ratios) == (5.0, {})
+
+
+@pytest.mark.parametrize("problem", SHORTAGES)
 @pytest.mark.parametrize(
     "look", [lambda bench: closely(SMALL, Named("gce"), bench), lambda bench: chosen_only(SMALL, bench)]
 )

@@ -87,10 +87,13 @@ class Heard(Display):
     warn = say
 
 
+def place(store, heard, executor="packed"):
+    return Workplace(store, partial(load, "gaussians"), torch.device("cpu"), Execution(executor), heard, Interrupt())
+
+
 def train(store, pack=PACK, executor="packed"):
     heard = Heard()
-    at = Workplace(store, partial(load, "gaussians"), torch.device("cpu"), Execution(executor), heard, Interrupt())
-    train_or_halve(pack, at)
+    train_or_halve(pack, place(store, heard, executor))
     return heard
 
 
@@ -194,10 +197,25 @@ def test_on_a_full_disk_what_the_pack_has_saved_is_not_thrown_away(store, monkey
             raise FullDiskError("the disk is full")
         save(path, tensors, facts)
 
-    monkeypatch.setattr(checkpoint, "save", full)
-    with pytest.raises(FullDiskError):
-        train(store)
-    assert checkpoint.load_facts(saved[0])["position"] == [0, 1, 1]
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save", full)
+        with pytest.raises(FullDiskError):
+            train(store)
+    heard = train(store)  # once there is room: in halves, where the pack was saved
+    assert heard.said == ["ce × 3 did not fit in memory: halved to 2 and 1 runs"]
+    assert heard.began == [(3, 1), (2, 1), (1, 1), (2, 1)]
+
+
+def test_what_several_shortages_have_left_is_removed_once_all_is_finished(store):
+    (eight,) = plan_packs([replace(BASE, seed=seed) for seed in range(8)])
+    quarters = cut(eight, 2)
+    for quarter in quarters:
+        run_pack(quarter, place(store, Heard()))
+    for halved in (eight, *cut(eight, 4), *quarters):  # as a process that was killed after the last training leaves it
+        store.journal(halved.name).halve()
+    train(store, eight)
+    assert {path.name for path in store.folder.glob("*")} == {quarter.name for quarter in quarters}
+    assert not [*store.folder.glob("*/halved")]
 
 
 def test_a_run_that_does_not_fit_alone_is_named_and_the_others_go_on(store, fitting):

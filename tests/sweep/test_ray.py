@@ -16,15 +16,17 @@ from click.testing import CliRunner
 from labelnoise.cli import main
 from labelnoise.config import Data, Job, Named, RunConfig, Search, Train
 from labelnoise.data.dataset import load
+from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.execution import Execution
 from labelnoise.engine.interrupt import InterruptError
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, register
 from labelnoise.methods.ce import CE
 from labelnoise.report.summary import summarise
-from labelnoise.results.store import Store
+from labelnoise.results.store import Journal, Store
 from labelnoise.sweep import halving
 from labelnoise.sweep import ray as module
+from labelnoise.sweep import run as running
 from labelnoise.sweep.compare import run_job
 from labelnoise.sweep.plan import cut, plan_packs
 from labelnoise.sweep.ray import Ray
@@ -230,8 +232,38 @@ def test_a_pack_whose_worker_is_killed_for_want_of_memory_is_halved(cluster, tmp
 
     heard = Heard()
     outcome = compare(replace(SMALL, methods=SMALL.methods[:1]), tmp_path / "out", Ray(), heard, build)
-    assert "ce × 2: its machine ran out of memory; halved to 1 and 1 runs" in heard.said
+    assert "ce × 2 ran out of its machine's memory: halved to 1 and 1 runs" in heard.said
     assert len(outcome.runs) == 2
+    packs = {path.name for path in (tmp_path / "out").iterdir() if path.is_dir()}
+    assert packs == {outcome.store.runs()[run].pack.folder.name for run in outcome.runs}  # nothing of the whole
+
+
+@pytest.mark.parametrize("engine", [None, "ray"])
+def test_what_was_halved_goes_on_in_halves_where_it_was_left_by_either_engine(
+    cluster, local, tmp_path, monkeypatch, engine
+):
+    class Left(Display):
+        """Breaks off in the second epoch."""
+
+        def tick(self, epoch, step, steps):
+            if epoch == 1:
+                raise InterruptError(signal.SIGINT)
+
+    job, heard = replace(JOB, methods=JOB.methods[:1]), Heard()
+    monkeypatch.setattr(running, "Checkpointer", partial(Checkpointer, every_seconds=0.0))
+    with pytest.raises(InterruptError):
+        compare(job, tmp_path, display=Left())
+    (folder,) = tmp_path.glob("ce-*")
+    Journal(folder).halve()  # and no more, as where a process is killed then
+    outcome = compare(job, tmp_path, Ray() if engine else None, heard)
+    if engine:
+        assert sorted(each for each in heard.said if "went on" in each) == ["ce × 3: went on from epoch 2"] * 2
+    found, expected = outcome.store.runs(), local.store.runs()
+    for run in outcome.runs:
+        for record, other in zip(found[run].records, expected[run].records, strict=True):
+            assert record.measures == pytest.approx(other.measures, abs=1e-4)  # float32
+    assert sorted(len(pack.facts["runs"]) for pack in {found[run].pack for run in outcome.runs}) == [3, 3]
+    assert not folder.exists()
 
 
 def test_halves_that_fail_are_counted_as_tasks(cluster, tmp_path, monkeypatch):
@@ -450,9 +482,7 @@ def test_a_cluster_of_ones_own_sends_no_usage_statistics(cluster):
 @pytest.mark.parametrize(("before", "after"), [(None, "0"), ("1", "1")])
 def test_usage_statistics_are_off_before_ray_is_imported_unless_they_are_asked_for(monkeypatch, before, after):
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delenv("RAY_USAGE_STATS_ENABLED", raising=False)
-    if before is not None:
-        monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", before)
+    monkeypatch.setattr(os, "environ", {} if before is None else {"RAY_USAGE_STATS_ENABLED": before})
     with suppress(InputError):
         module._ray()
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == after

@@ -60,12 +60,15 @@ def test_runs_fill_four_fifths_of_the_memory_that_inputs_leave(share, fit, monke
 
 
 @pytest.mark.parametrize(
-    ("device", "executor", "most"),
-    [("cuda", "streams", 16), ("cuda", "packed", 64), ("cuda", None, 64), ("cpu", None, 70)],
+    ("device", "net", "most"),
+    [("cuda", "mlp", 64), ("cuda", "resnet32", 16), ("cpu", "mlp", 70), ("cpu", "resnet32", 70)],
 )
-def test_on_a_gpu_there_are_no_more_side_by_side_than_pays(device, executor, most, monkeypatch):
+@pytest.mark.parametrize("executor", [None, "streams", "packed"])
+def test_on_a_gpu_there_are_no_more_side_by_side_than_pays_whatever_is_asked_for(
+    device, net, most, executor, monkeypatch
+):
     monkeypatch.setattr(module, "memory", lambda device: 2**60)
-    assert most_runs(pack_of(70), place(device, executor)) == most
+    assert most_runs(pack_of(70, net=Named(net)), place(device, executor)) == most
 
 
 def test_of_a_single_run_nothing_is_measured():

@@ -232,10 +232,18 @@ def test_of_a_pack_that_was_halved_several_processes_train_only_what_is_left(mon
         store.journal(half.name).halve()
     run_pack(cut(pack, 2)[0], place(tmp_path))
     accompany(monkeypatch)
-    monkeypatch.setattr(together, "run_pack", lambda pack, at: trained.append([each.seed for each in pack.configs]))
+
+    def alone(pack, at):
+        trained.append([each.seed for each in pack.configs])
+        with monkeypatch.context() as patch:
+            patch.setattr(ranks, "count", lambda: 1)
+            run_pack(pack, at)
+
+    monkeypatch.setattr(together, "run_pack", alone)
     train_pack(pack, place(tmp_path))
     assert trained == [[2, 3], [4, 5, 6, 7]]
-    assert {path.name for path in store.folder.iterdir()} == {cut(pack, 2)[0].name}
+    left = [*cut(pack, 2)[:2], cut(pack, 4)[1]]
+    assert {path.name for path in store.folder.iterdir()} == {each.name for each in left}
 
 
 def test_pieces_are_learnt_from_as_the_whole_is(tmp_path):

@@ -142,11 +142,15 @@ class Journal:
         """Give this pack up for its halves, also when the command is typed again."""
         self._make()
         write(self._halved, "")
-        for path in (self.records, self.checkpoint, self.details, self.model):
+
+    def clear(self) -> None:
+        """Remove what this pack's halves have taken over."""
+        for path in (self.checkpoint, self.records, self.details, self.model):
             path.unlink(missing_ok=True)
+        discard_drafts(self.folder)
 
     def forget(self) -> None:
-        """Remove the pack, whose halves are finished."""
+        """Remove what tells that this pack was halved, now that its runs are finished."""
         self._halved.unlink(missing_ok=True)
         with suppress(OSError):  # something else is in it, such as the lock of a process
             self.folder.rmdir()

@@ -95,31 +95,32 @@ def chosen_only(case: Case, bench: Bench) -> Iterator[Figure]:
 
 
 def _plain(case: Case, method: Named, bench: Bench) -> Figure:
-    name = "plain loop"
-    try:
-        rate, note = plain_rate(case, method, bench)
-    except (RuntimeError, MemoryError) as problem:
-        if not is_shortage(problem):
-            raise
-        return Figure(name, None, "images/s", note=SHORT)
-    return Figure(name, rate, "images/s", note=_told(note, case))
+    rate, note = _if_it_fits(lambda: plain_rate(case, method, bench))
+    return Figure("plain loop", rate, "images/s", note=SHORT if rate is None else _told(note, case))
 
 
 def _engine(case: Case, method: Named, runs: int, executor: str, bench: Bench, *, plain: float | None = None) -> Figure:
     usual = chosen(case, method, runs, bench)
     name = f"{executor}, {runs} {'run' if runs == 1 else 'runs'}"
-    try:
-        rate, note = _rate(case, method, runs, executor, bench)
-        beside = None if method == CE else _rate(case, CE, runs, chosen(case, CE, runs, bench), bench)[0]
-    except (RuntimeError, MemoryError) as problem:
-        if not is_shortage(problem):
-            raise
+    rate, note = _if_it_fits(lambda: _rate(case, method, runs, executor, bench))
+    if rate is None:
         return Figure(name, None, "images/s", note=SHORT)
-    others = {"plain loop": plain, "ce": beside}
+    others = {"plain loop": plain}
+    if method != CE:
+        others["ce"], _ = _if_it_fits(lambda: _rate(case, CE, runs, chosen(case, CE, runs, bench), bench))
     ratios = {what: rate / theirs for what, theirs in others.items() if theirs is not None}
     other = "" if executor == usual else f"{usual} would be chosen"
     key = "" if other else "one" if runs == 1 else "many"
     return Figure(name, rate, "images/s", ratios, key, "; ".join(filter(None, (note, other))))
+
+
+def _if_it_fits(measured: Callable[[], tuple[float, str]]) -> tuple[float | None, str]:
+    try:
+        return measured()
+    except (RuntimeError, MemoryError) as problem:
+        if not is_shortage(problem):
+            raise
+        return None, ""
 
 
 def _rate(case: Case, method: Named, runs: int, executor: str, bench: Bench) -> tuple[float, str]:

@@ -200,10 +200,11 @@ def train_all(configs: Sequence[RunConfig], at: Workplace) -> None:
     for config in old:
         if place := done[config.identity].failed:
             at.display.warn(failure(config.method.name, config.seed, place))
+    plan = partial(plan_packs, configs, done, halved=lambda pack: at.store.journal(pack.name).halved)
     if at.engine:  # whose devices have other memory than this one
-        at.engine(plan_packs(configs, done), at)
+        at.engine(plan(), at)
         return
-    packs = plan_packs(configs, done, partial(most_runs, at=at), lambda pack: at.store.journal(pack.name).halved)
+    packs = plan(partial(most_runs, at=at))
     at.display.expect(len(packs))
     for pack in packs:
         train_pack(pack, at)

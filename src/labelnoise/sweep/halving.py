@@ -1,9 +1,11 @@
 """A pack that does not fit in memory is trained in halves; a run that does not fit alone is left out, and named."""
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from labelnoise.engine import checkpoint
 from labelnoise.engine.checkpoint import Checkpointer
@@ -15,26 +17,50 @@ from labelnoise.sweep.run import Workplace, run_pack
 
 def train_or_halve(pack: Pack, at: Workplace) -> None:
     """Train a pack to its end, as a whole or in halves, whichever memory allows."""
-    journal = at.store.journal(pack.name)
-    if not journal.halved and _trained(pack, at):
-        return
-    if len(pack.configs) == 1:
-        at.display.give_up(0)
-        at.display.warn(_too_large(pack, at))
-        return
-    parts = halves(pack)
-    at.display.give_up(len(parts))
-    if not journal.halved:
-        _hand_down(pack, parts, at)
-        journal.halve()
-        sizes = " and ".join(str(len(half.configs)) for half in parts)
-        name = f"{pack.configs[0].method.name} × {len(pack.configs)}"
-        at.display.warn(f"{name} did not fit in memory: halved to {sizes} runs")
-    for half in parts:
-        if not _finished(half, at):
-            train_or_halve(half, at)
+    if not at.store.journal(pack.name).halved:
+        if _trained(pack, at):
+            return
+        if len(pack.configs) == 1:
+            at.display.give_up(0)
+            at.display.warn(_too_large(pack, at))
+            return
+        halve(pack, at, "did not fit in memory")
+    train_halves(pack, at, train_or_halve)
+
+
+def halve(pack: Pack, at: Workplace, why: str) -> None:
+    """Give a pack up for its halves, also when the command is typed again."""
+    at.store.journal(pack.name).halve()
+    sizes = " and ".join(str(len(half.configs)) for half in halves(pack))
+    at.display.warn(f"{pack.configs[0].method.name} × {len(pack.configs)} {why}: halved to {sizes} runs")
+
+
+def train_halves(pack: Pack, at: Workplace, train: Callable[[Pack, Workplace], None]) -> None:
+    """Train those halves of a pack that are left."""
+    left = left_of(pack, at)
+    at.display.give_up(len(left))
+    for half in left:
+        train(half, at)
+    tidy(pack, at)
+
+
+def left_of(pack: Pack, at: Workplace) -> list[Pack]:
+    """The halves of a pack that are not finished; where it was saved they go on."""
+    _hand_down(pack, at)
+    return [half for half in halves(pack) if not _finished(half, at)]
+
+
+def tidy(pack: Pack, at: Workplace) -> None:
+    """Remove what tells that a pack, and halves of it, were halved, once all its runs are finished."""
     if _finished(pack, at):
-        journal.forget()
+        _forget(pack, at)
+
+
+def _forget(pack: Pack, at: Workplace) -> None:
+    if len(pack.configs) > 1:
+        for half in halves(pack):
+            _forget(half, at)
+    at.store.journal(pack.name).forget()
 
 
 def _trained(pack: Pack, at: Workplace) -> bool:
@@ -52,20 +78,25 @@ def _trained(pack: Pack, at: Workplace) -> bool:
     return at.store.journal(pack.name).finished  # it may have been short after that
 
 
-def _hand_down(pack: Pack, parts: Sequence[Pack], at: Workplace) -> None:
-    # Where the pack was saved, its halves go on; where there is no room for that, they begin anew.
+def _hand_down(pack: Pack, at: Workplace) -> None:
+    # Where memory is too short for that, they begin anew. Broken off it is done again: what the pack saved goes last.
     journal = at.store.journal(pack.name)
     try:
-        if (saved := Checkpointer(journal.checkpoint).load()) is None:
-            return
-        for half, first in zip(parts, (0, len(parts[0].configs)), strict=True):
-            own, runs = at.store.journal(half.name), range(first, first + len(half.configs))
-            identities = {config.identity for config in half.configs}
-            own.inherit([record for record in journal.read() if record.run in identities])
-            checkpoint.save(own.checkpoint, *checkpoint.of_runs(*saved, runs))  # or end here: the pack's is still there
+        if (saved := Checkpointer(journal.checkpoint).load()) is not None:
+            _share_out(pack, saved, at)
     except (RuntimeError, MemoryError) as problem:
         if not is_shortage(problem):
             raise
+    journal.clear()
+
+
+def _share_out(pack: Pack, saved: tuple[dict[str, Tensor], dict[str, Any]], at: Workplace) -> None:
+    records, parts = at.store.journal(pack.name).read(), halves(pack)
+    for half, first in zip(parts, (0, len(parts[0].configs)), strict=True):
+        own, runs = at.store.journal(half.name), range(first, first + len(half.configs))
+        identities = {config.identity for config in half.configs}
+        own.inherit([record for record in records if record.run in identities])
+        checkpoint.save(own.checkpoint, *checkpoint.of_runs(*saved, runs))
 
 
 def _finished(pack: Pack, at: Workplace) -> bool:

@@ -33,8 +33,8 @@ from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.methods.base import METHODS, Method
 from labelnoise.results.store import Journal, Store
-from labelnoise.sweep.halving import train_or_halve
-from labelnoise.sweep.plan import Pack, cut, halves, plan_packs
+from labelnoise.sweep.halving import halve, left_of, tidy, train_or_halve
+from labelnoise.sweep.plan import Pack, cut, plan_packs
 from labelnoise.sweep.room import most_runs
 from labelnoise.sweep.run import Display, Workplace, find_device
 
@@ -64,7 +64,7 @@ class Ray:
 
     def __call__(self, packs: Sequence[Pack], at: Workplace) -> None:
         """Train all packs; one that cannot be trained is named, and the others go on."""
-        pieces = [piece for pack in packs for piece in cut(pack, self.runs_per_task or len(pack.configs))]
+        pieces = [piece for pack in packs for piece in self._pieces(pack, at)]
         if not pieces:
             return
         with _connected(self.address) as ray, _marked(at.store.folder) as mark, _by_value(ray) as own:
@@ -75,6 +75,13 @@ class Ray:
             at.display.say(f"Ray: {have}; {counted(len(pieces), 'task')}, on {device}")
             task = ray.remote(_work).options(max_retries=0, **self._needs(device))  # the driver retries, and says so
             _Sweep(ray, task, (ray.put(at.build), ray.put(order)), at).run(pieces)
+        for pack in packs:
+            tidy(pack, at)
+
+    def _pieces(self, pack: Pack, at: Workplace) -> list[Pack]:
+        if at.store.journal(pack.name).halved:
+            return [piece for half in left_of(pack, at) for piece in self._pieces(half, at)]
+        return cut(pack, self.runs_per_task or len(pack.configs))
 
     def _needs(self, device: str) -> dict[str, float]:
         return {"num_cpus": 1, "num_gpus": 1 / self.packs_per_gpu if device == "cuda" else 0}
@@ -205,9 +212,9 @@ class _Sweep:
             self.submit(pack)
 
     def halve(self, pack: Pack) -> None:
-        parts = halves(pack)
-        sizes = " and ".join(str(len(half.configs)) for half in parts)
-        self.at.display.warn(f"{_called(pack)}: its machine ran out of memory; halved to {sizes} runs")
+        _lock(self.at.store.journal(pack.name)).unlink(missing_ok=True)  # which its worker has left
+        halve(pack, self.at, "ran out of its machine's memory")
+        parts = left_of(pack, self.at)
         self.tasks += len(parts) - 1
         for half in parts:
             self.submit(half)
@@ -287,7 +294,7 @@ def _reached(order: _Order) -> Iterator[Store]:
 def _alone(journal: Journal) -> Iterator[None]:
     # Of two tasks for one pack, such as one that was taken for dead, the second waits.
     journal.folder.mkdir(parents=True, exist_ok=True)
-    lock = journal.folder / ".lock"
+    lock = _lock(journal)
     try:
         with FileLock(lock, timeout=PATIENCE):
             yield
@@ -296,6 +303,10 @@ def _alone(journal: Journal) -> Iterator[None]:
     lock.unlink(missing_ok=True)
     with suppress(OSError):  # it is empty where the pack was cut into others
         journal.folder.rmdir()
+
+
+def _lock(journal: Journal) -> Path:
+    return journal.folder / ".lock"
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from labelnoise.sweep.plan import Pack, most_that_fit
 from labelnoise.sweep.run import Workplace, specify
 
 USABLE = 0.8  # of all the memory there is, free or not: a command that is typed again must plan the same packs
-SIDE_BY_SIDE = {"streams": 16, "packed": 64}  # runs of one pack on a GPU; more gain nothing
+SIDE_BY_SIDE = {"streams": 16, "packed": 64}  # runs of one pack on a GPU, by what is chosen; more gain nothing
 LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
 
 
@@ -24,8 +24,8 @@ def most_runs(pack: Pack, at: Workplace) -> int:
     if runs == 1:
         return 1
     task = _unspoilt(pack, at)
-    name = at.execution.executor or choose(pack.methods[0], specify(config, task), runs, at.device)
-    limit = SIDE_BY_SIDE[name] if at.device.type == "cuda" else runs
+    usual = choose(pack.methods[0], specify(config, task), runs, at.device)  # also where another is asked for
+    limit = SIDE_BY_SIDE[usual] if at.device.type == "cuda" else runs
     try:
         each = need(pack, at).total
     except (RuntimeError, MemoryError) as problem:

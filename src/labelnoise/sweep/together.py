@@ -24,8 +24,8 @@ from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.methods import build as build_method
 from labelnoise.results.store import Store
-from labelnoise.sweep.halving import train_or_halve
-from labelnoise.sweep.plan import Pack, halves
+from labelnoise.sweep.halving import train_halves, train_or_halve
+from labelnoise.sweep.plan import Pack
 from labelnoise.sweep.run import Display, Workplace, find_device, run_pack
 
 SMALLER = "use a larger train.accumulate, or fewer seeds"
@@ -74,20 +74,10 @@ def train_pack(pack: Pack, at: Workplace) -> None:
     """Train a pack to its end, with all processes there are; one alone may halve it."""
     if ranks.count() == 1:
         train_or_halve(pack, at)
-    elif at.store.journal(pack.name).halved:
-        _train_halves(pack, at)
+    elif at.store.journal(pack.name).halved:  # as one process has left it
+        train_halves(pack, at, train_pack)
     else:
         _lead(pack, at)
-
-
-def _train_halves(pack: Pack, at: Workplace) -> None:
-    # as one process has left them
-    done = at.store.runs()
-    left = [half for half in halves(pack) if any(config.identity not in done for config in half.configs)]
-    at.display.give_up(len(left))
-    for half in left:
-        train_pack(half, at)
-    at.store.journal(pack.name).forget()
 
 
 def _lead(pack: Pack, at: Workplace) -> None:
