@@ -10,7 +10,7 @@ from torch._dynamo.utils import counters
 from torch.nn import functional as F
 
 from labelnoise.engine import compiling
-from labelnoise.engine.compiling import PACKED, Compiler
+from labelnoise.engine.compiling import PACKED, SEVERAL, Compiler
 from labelnoise.engine.memory import is_shortage
 from labelnoise.methods import METHODS, build
 from labelnoise.methods.base import Method, Stage
@@ -172,5 +172,17 @@ def test_a_compiler_that_is_short_of_memory_says_so():
     assert is_shortage(caught.value)
 
 
-def test_the_compiler_knows_what_is_asked_of_it_for_packs():
-    assert set(PACKED) <= set(torch._inductor.list_options())
+def test_the_compiler_knows_what_is_asked_of_it():
+    assert set(PACKED) | set(SEVERAL) <= set(torch._inductor.list_options())
+
+
+@pytest.mark.parametrize(
+    ("name", "executor", "options"),
+    [("co_teaching", "packed", PACKED), ("co_teaching", "streams", SEVERAL), ("ce", "streams", None)],
+)
+def test_streams_of_several_networks_share_kernels(name, executor, options, monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch, "compile", lambda function, **given: asked.append(given["options"]) or function)
+    trained(name, executor, Compiler())
+    assert asked
+    assert all(each == options for each in asked)

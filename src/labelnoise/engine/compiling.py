@@ -25,6 +25,9 @@ PACKED: dict[str, str | int | bool | Callable[..., Any]] = {
     "realize_reads_threshold": 3,
 }
 
+# For streams that train several networks: kernels of one network together with those of another.
+SEVERAL: dict[str, str | int | bool | Callable[..., Any]] = {"combo_kernels": True}
+
 MOST = 100  # functions and shapes at a time: torch takes all for versions of one function, and would keep but a few
 
 
@@ -75,7 +78,7 @@ class Compiler:
         if key in self.functions:
             return self.functions[key](*inputs)
         plain = _for_all_runs(lane, function)
-        options = PACKED if lane.runs is not None and self.backend == "inductor" else None
+        options = _options(lane) if self.backend == "inductor" else None
         self.functions[key] = torch.compile(plain, fullgraph=True, dynamic=False, backend=self.backend, options=options)
         try:
             return self.functions[key](*inputs)
@@ -86,6 +89,12 @@ class Compiler:
             warn(f"{name} is not compiled, for torch cannot: {str(problem).splitlines()[0]}", stacklevel=2)
         self.functions[key] = plain
         return plain(*inputs)
+
+
+def _options(lane: Lane) -> dict[str, str | int | bool | Callable[..., Any]] | None:
+    if lane.runs is not None:
+        return PACKED
+    return SEVERAL if len(lane.trains) > 1 else None
 
 
 def _kind(lane: Lane) -> tuple[Hashable, ...]:
