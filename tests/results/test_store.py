@@ -241,6 +241,8 @@ def test_a_pack_given_up_for_its_halves_leaves_only_a_note_of_that(journal):
     journal.halve()
     assert journal.halved
     assert not journal.finished
+    assert journal.read()  # what the halves begin with
+    journal.clear()
     assert [path.name for path in journal.folder.iterdir()] == ["halved"]
     journal.forget()
     assert not journal.folder.exists()

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -27,6 +26,7 @@ from labelnoise.results.store import Journal, Store
 from labelnoise.sweep import halving
 from labelnoise.sweep import ray as module
 from labelnoise.sweep import run as running
+from labelnoise.sweep.cluster import connected
 from labelnoise.sweep.compare import run_job
 from labelnoise.sweep.plan import cut, plan_packs
 from labelnoise.sweep.ray import Ray
@@ -84,7 +84,7 @@ def cluster(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))  # where Ray keeps a token
         patch.setattr(ray, "init", partial(ray.init, num_cpus=2))
-        with module._connected("") as ray:
+        with connected("") as ray:
             yield ray
     os.environ.pop("RAY_AUTH_MODE", None)  # left by Ray, of no use without the token
 
@@ -451,41 +451,9 @@ def test_without_the_package_a_sentence_says_how_to_get_it(monkeypatch):
         Ray()
 
 
-@pytest.mark.parametrize("address", ["auto", "127.0.0.1:1", "nowhere"])
-def test_a_cluster_that_is_not_there_is_said_not_to_be(address, monkeypatch):
-    pytest.importorskip("ray")
-
-    def init(address, **_):  # as Ray does, but for a port, at which it would knock for minutes
-        raise ConnectionError("Could not find any running Ray instance.")
-
-    monkeypatch.setattr("ray.is_initialized", lambda: False)
-    monkeypatch.setattr("ray.init", init)
-    with pytest.raises(InputError) as caught, module._connected(address):
-        pass
-    assert str(caught.value).startswith(f"the Ray cluster at {address} cannot be used (")
-    assert str(caught.value).endswith("); docs/cluster.md says how to start one, or leave --ray-address out")
-
-
-def test_a_handler_of_signals_is_put_back_also_where_ray_cannot_be_started():
-    before = signal.getsignal(signal.SIGUSR1)
-    with suppress(OSError), module._handler_kept(signal.SIGUSR1):
-        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-        raise OSError
-    assert signal.getsignal(signal.SIGUSR1) is before
-
-
 def test_a_cluster_of_ones_own_sends_no_usage_statistics(cluster):
     asked = cluster.remote(lambda: os.environ.get("RAY_USAGE_STATS_ENABLED"))
     assert cluster.get(asked.remote()) == "0"
-
-
-@pytest.mark.parametrize(("before", "after"), [(None, "0"), ("1", "1")])
-def test_usage_statistics_are_off_before_ray_is_imported_unless_they_are_asked_for(monkeypatch, before, after):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.setattr(os, "environ", {} if before is None else {"RAY_USAGE_STATS_ENABLED": before})
-    with suppress(InputError):
-        module._ray()
-    assert os.environ["RAY_USAGE_STATS_ENABLED"] == after
 
 
 def test_a_published_table_is_trained_by_ray_as_it_is_without(cluster, tiny, tmp_path):

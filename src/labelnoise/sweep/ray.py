@@ -7,15 +7,11 @@ finished files come back to the driver, which alone decides that a pack counts. 
 import os
 import platform
 import secrets
-import signal
-import socket
-import sys
-import threading
 import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -33,6 +29,7 @@ from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.methods.base import METHODS, Method
 from labelnoise.results.store import Journal, Store
+from labelnoise.sweep.cluster import by_value, connected, imported, last_line
 from labelnoise.sweep.halving import halve, left_of, tidy, train_or_halve
 from labelnoise.sweep.plan import Pack, cut, plan_packs
 from labelnoise.sweep.room import most_runs
@@ -41,7 +38,6 @@ from labelnoise.sweep.run import Display, Workplace, find_device
 RETRIES = 3  # of a pack whose worker dies
 MARK = ".cluster"  # the file in the output folder by which workers know it
 PATIENCE = 30.0  # seconds: for workers that are to save and stop, and for one that a dead driver has left behind
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}  # what Ray would print of deaths, we say
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,7 @@ class Ray:
     runs_per_task: int = 0  # larger packs are cut; 0 leaves them whole
 
     def __post_init__(self) -> None:
-        _ray()
+        imported()
         if self.device not in ("auto", "cpu", "cuda"):
             raise InputError(f"device {self.device!r} is none of a cluster's; use auto, cpu or cuda")
         if self.packs_per_gpu < 1:
@@ -67,7 +63,7 @@ class Ray:
         pieces = [piece for pack in packs for piece in self._pieces(pack, at)]
         if not pieces:
             return
-        with _connected(self.address) as ray, _marked(at.store.folder) as mark, _by_value(ray) as own:
+        with connected(self.address) as ray, _marked(at.store.folder) as mark, by_value(ray) as own:
             found = ray.cluster_resources()
             device = self._device(found.get("GPU", 0))
             order = _Order(str(at.store.folder.absolute()), mark, device, at.execution, own, self.packs_per_gpu)
@@ -204,7 +200,7 @@ class _Sweep:
         if isinstance(problem, errors.OutOfMemoryError) and len(pack.configs) > 1:
             self.halve(pack)
         elif not isinstance(problem, (*died, errors.OutOfMemoryError, errors.TaskCancelledError)):
-            self.fail(pack, _last_line(problem))
+            self.fail(pack, last_line(problem))
         elif self.deaths[pack.name] > RETRIES:
             self.fail(pack, f"its worker died {self.deaths[pack.name]} times ({type(problem).__name__})")
         else:
@@ -244,7 +240,7 @@ def _share(order: _Order) -> float:
     # Of the device, that is for one task; on a CPU there may be one for every core that Ray counts on this machine.
     if order.device == "cuda":
         return 1 / order.packs_per_gpu
-    ray = _ray()
+    ray = imported()
     here = ray.get_runtime_context().get_node_id()
     cores: float = next(node["Resources"]["CPU"] for node in ray.nodes() if node["NodeID"] == here)
     return 1 / cores
@@ -265,7 +261,7 @@ def _trained(pack: Pack, build: Builder, order: _Order, share: float) -> _Handed
     except Exception as problem:
         place = traceback.extract_tb(problem.__traceback__)[-1]
         line = f"{Path(place.filename).name}, line {place.lineno}"
-        why = f"{type(problem).__name__}: {_last_line(problem)} (in {line}, on {platform.node()})"
+        why = f"{type(problem).__name__}: {last_line(problem)} (in {line}, on {platform.node()})"
     return _Handed({}, notes.kept, why)
 
 
@@ -319,78 +315,6 @@ def _marked(folder: Path) -> Iterator[str]:
         (folder / MARK).unlink(missing_ok=True)
 
 
-@contextmanager
-def _connected(address: str) -> Iterator[Any]:
-    ray = _ray()
-    if ray.is_initialized():  # by the program that calls us, whose connection it stays
-        yield ray
-        return
-    with _temporary() if not address else nullcontext() as folder:
-        where = (
-            {"address": address} if address else {"address": "local", "include_dashboard": False, "_temp_dir": folder}
-        )
-        try:
-            _check_reachable(address)
-            with _handler_kept(signal.SIGTERM):
-                ray.init(**where, log_to_driver=False, logging_level="error")
-        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as problem:
-            what = f"the Ray cluster at {address}" if address else "Ray"
-            advice = "docs/cluster.md says how to start one, or leave --ray-address out" if address else "mend that"
-            raise InputError(f"{what} cannot be used ({_last_line(problem).rstrip('.')}); {advice}") from None
-        try:
-            yield ray
-        finally:
-            ray.shutdown()
-
-
-def _check_reachable(address: str) -> None:
-    # Ray itself would try for minutes.
-    host, _, port = address.rpartition(":")
-    if host and port.isdecimal():
-        socket.create_connection((host, int(port)), timeout=PATIENCE / 3).close()
-
-
-@contextmanager
-def _handler_kept(number: int) -> Iterator[None]:
-    # Ray sets a handler of its own for SIGTERM.
-    before = signal.getsignal(number)
-    try:
-        yield
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(number, before)
-
-
-@contextmanager
-def _by_value(ray: Any) -> Iterator[dict[str, type[Method]]]:
-    # Methods from files of the user's, which no worker could import, travel with their code.
-    own = {name: METHODS.get(name) for name in METHODS if not METHODS.get(name).__module__.startswith("labelnoise.")}
-    modules = [sys.modules[name] for name in {cls.__module__ for cls in own.values()}]
-    for module in modules:
-        ray.cloudpickle.register_pickle_by_value(module)
-    try:
-        yield own
-    finally:
-        for module in modules:
-            ray.cloudpickle.unregister_pickle_by_value(module)
-
-
-def _ray() -> Any:
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
-    try:
-        import ray
-    except ImportError:
-        raise InputError("the engine ray needs a package more; install it with `pip install labelnoise[ray]`") from None
-    return ray
-
-
-def _temporary() -> TemporaryDirectory[str]:
-    # Names of sockets in it must be short, which they would not be in a Mac's folder for temporary files.
-    place = "/tmp" if Path("/tmp").is_dir() else None
-    return TemporaryDirectory(prefix="ln-", dir=place, ignore_cleanup_errors=True)
-
-
 def _called(pack: Pack) -> str:
     return f"{pack.configs[0].method.name} × {len(pack.configs)}"
 
@@ -400,8 +324,3 @@ def _spent(journals: Sequence[Journal]) -> str:
         return "none of it fits in memory"
     epochs = max((record.epoch + 1 for journal in journals for record in journal.read()), default=0)
     return f"{counted(epochs, 'epoch')} in {sum(journal.facts['seconds'] for journal in journals):.1f} s"
-
-
-def _last_line(problem: Exception) -> str:
-    lines = str(problem).strip().splitlines()
-    return lines[-1].strip() if lines else type(problem).__name__
