@@ -5,10 +5,18 @@
 
 Prints, of one step with all runs, the time by the clock, that of all kernels and how many they are, and those that take
 the most, with their share and how often they are called. Kernels of several runs overlap, so they may add up to more
-than the clock says. With `--compiler` settings of torch's compiler can be tried.
+than the clock says. Of a GPU also how long all would take if their blocks, by threads, registers and shared memory, lay
+side by side without a gap: less is not possible, however many runs share it. With `--compiler` settings of torch's
+compiler can be tried.
 """
 
+import json
 import time
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 import torch
@@ -22,6 +30,8 @@ from labelnoise.speed.cases import CASES, Bench
 from labelnoise.speed.running import chosen, ready, run
 
 WARM, STEPS = 30, 20
+REGISTERS, MOST_BLOCKS = 65_536, 32  # of a multiprocessor
+RESERVED = 1024  # bytes of shared memory that each block takes besides its own
 
 
 class Profiled(Blocks):
@@ -45,6 +55,30 @@ class Profiled(Blocks):
         elif self.steps == WARM + 2 * STEPS:
             self.profile.stop()
             raise EnoughError
+
+
+def side_by_side(profiled: profile, device: torch.device) -> float:
+    """Milliseconds of one step in which the kernels would be done if they left no room on the device."""
+    with TemporaryDirectory() as folder:
+        trace = Path(folder) / "trace.json"
+        profiled.export_chrome_trace(str(trace))
+        events = json.loads(trace.read_text())["traceEvents"]
+    kernels = [event for event in events if event.get("cat") == "kernel"]
+    spent: float = sum(each["dur"] * filled(each["args"], device) for each in kernels)
+    return spent / STEPS / 1e3
+
+
+def filled(kernel: Mapping[str, Any], device: torch.device) -> float:
+    """The share of a device that a kernel's blocks take."""
+    gpu, threads = torch.cuda.get_device_properties(device), prod(kernel["block"])
+    each = (  # how many blocks a multiprocessor has room for
+        gpu.max_threads_per_multi_processor // threads,
+        REGISTERS // max(1, kernel["registers per thread"] * threads),
+        gpu.shared_memory_per_multiprocessor // (kernel["shared memory"] + RESERVED),
+        MOST_BLOCKS,
+    )
+    share: float = prod(kernel["grid"]) / (gpu.multi_processor_count * max(1, min(each)))
+    return min(1.0, share)
 
 
 @click.command()
@@ -72,6 +106,8 @@ def main(*, net: str, method: str, runs: int, executor: str, top: int, compiler:
     print(", ".join([net, method, executor, f"{runs} runs, batches of {case.batch}", *compiler]))
     spent = f"{total / STEPS / 1e3:.2f} ms of {calls / STEPS:.0f} kernels"
     print(f"{1e3 * watch.step:.2f} ms by the clock, {spent} in one step")
+    if on_gpu:
+        print(f"{side_by_side(watch.profile, bench.device):.2f} ms if they lay side by side without a gap")
     for each in sorted(kernels, key=lambda each: taken[each.key], reverse=True)[:top]:
         share = f"{100 * taken[each.key] / total:4.1f} %  {taken[each.key] / STEPS:8.1f} us"
         print(f"{share}  {each.count / STEPS:6.1f} calls  {each.key[:90]}")
