@@ -1,13 +1,13 @@
 """What a step's time goes to: the kernels of a case of `labelnoise speed`, by torch's profiler.
 
     python benchmarks/kernels.py [--net lenet5] [--method ce] [--runs 45] [--executor packed] [--top 12]
-                                 [--compiler combo_kernels=true]
+                                 [--compiler KEY=VALUE]
 
 Prints, of one step with all runs, the time by the clock, that of all kernels and how many they are, and those that take
 the most, with their share and how often they are called. Kernels of several runs overlap, so they may add up to more
 than the clock says. Of a GPU also how long all would take if their blocks, by threads, registers and shared memory, lay
 side by side without a gap: less is not possible, however many runs share it. With `--compiler` settings of torch's
-compiler can be tried.
+compiler can be tried, such as `epilogue_fusion=false`; those that engine/compiling.py makes stay as they are.
 """
 
 import json

@@ -233,19 +233,67 @@ def test_a_finished_pack_leaves_records_and_facts_alone(journal):
     assert sorted(path.name for path in journal.folder.iterdir()) == ["finished.json", "records.jsonl"]
 
 
-def test_a_pack_given_up_for_its_halves_leaves_only_a_note_of_that(journal):
+def test_a_pack_given_up_for_its_halves_tells_its_runs_and_keeps_what_these_begin_with(journal):
     journal.begin(0)
     journal.write(records(0))
     checkpoint.save(journal.checkpoint, {}, {})
     assert not journal.halved
-    journal.halve()
+    journal.halve(["b", "a"])
     assert journal.halved
+    assert journal.halved_runs == {"a", "b"}
     assert not journal.finished
-    assert journal.read()  # what the halves begin with
+    assert journal.read()
     journal.clear()
     assert [path.name for path in journal.folder.iterdir()] == ["halved"]
-    journal.forget()
-    assert not journal.folder.exists()
+
+
+def finish(store, run):
+    journal = store.journal(f"ce-{run}")
+    journal.begin(0)
+    journal.finish(facts(run) | {"finished": "2026"})
+
+
+@pytest.fixture
+def killed(tmp_path):
+    """Packs of a and b, b, and c, as processes that were killed have left them."""
+    store = Store(tmp_path)
+    finish(store, "b")
+    whole, half, other = (store.journal(name) for name in ("ce-ab", "ce-b", "gce-c"))
+    for journal in (half, other):
+        journal.begin(0)
+        checkpoint.save(journal.checkpoint, {}, {})
+        journal.lock.touch()
+    (half.folder / ".0123456789abcdef.draft").touch()
+    whole.halve(["a", "b"])
+    whole.lock.touch()
+    store.journal("ce-empty").folder.mkdir()
+    return store
+
+
+def left(store):
+    return {str(path.relative_to(store.folder)) for path in store.folder.rglob("*") if path.is_file()}
+
+
+def test_of_packs_that_are_finished_nothing_else_is_left(killed):
+    mine = {"gce-c/.lock", "gce-c/checkpoint.safetensors", "gce-c/records.jsonl"}  # it goes on from there
+    with killed.tidied():
+        assert left(killed) == mine | {"ce-b/finished.json", "ce-b/records.jsonl", "ce-ab/halved", "ce-ab/.lock"}
+        assert killed.halved() == [{"a", "b"}]
+        assert not killed.journal("ce-empty").folder.exists()
+        finish(killed, "a")
+    assert left(killed) == mine | {f"ce-{run}/{name}" for run in "ab" for name in ("finished.json", "records.jsonl")}
+    assert not killed.journal("ce-ab").folder.exists()
+
+
+def test_what_is_left_is_removed_also_where_the_work_is_broken_off(killed):
+    def work():
+        with killed.tidied():
+            finish(killed, "a")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert not killed.journal("ce-ab").folder.exists()
 
 
 def test_records_that_are_inherited_are_all_there_are_and_an_older_checkpoint_is_not_kept(journal):

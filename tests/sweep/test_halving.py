@@ -20,6 +20,7 @@ from labelnoise.files import FullDiskError
 from labelnoise.results.store import Store
 from labelnoise.sweep import halving as module
 from labelnoise.sweep import run as running
+from labelnoise.sweep.compare import train_all
 from labelnoise.sweep.halving import train_or_halve
 from labelnoise.sweep.plan import cut, plan_packs
 from labelnoise.sweep.run import Display, Workplace, run_pack
@@ -93,8 +94,13 @@ def place(store, heard, executor="packed"):
 
 def train(store, pack=PACK, executor="packed"):
     heard = Heard()
-    train_or_halve(pack, place(store, heard, executor))
+    with store.tidied():
+        train_or_halve(pack, place(store, heard, executor))
     return heard
+
+
+def give_up(store, pack):
+    store.journal(pack.name).halve([config.identity for config in pack.configs])
 
 
 def histories(store):
@@ -206,14 +212,34 @@ def test_on_a_full_disk_what_the_pack_has_saved_is_not_thrown_away(store, monkey
     assert heard.began == [(3, 1), (2, 1), (1, 1), (2, 1)]
 
 
-def test_what_several_shortages_have_left_is_removed_once_all_is_finished(store):
+def test_a_half_that_another_command_has_finished_is_left_as_it_is(store, monkeypatch, late):
+    def broken_off(*_):
+        raise KeyboardInterrupt
+
+    late()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_share_out", broken_off)
+        with pytest.raises(KeyboardInterrupt):
+            train(store)
+    first, second = cut(PACK, 3)
+    run_pack(first, place(store, Display()))
+    records = store.journal(first.name).records
+    before = records.read_bytes()
+    heard = train(store)
+    assert heard.began == [(2, 1)]  # the second one, where the pack was saved
+    assert records.read_bytes() == before
+    assert sorted(histories(store)) == [*range(5)]
+    assert store.journal(second.name).finished
+
+
+def test_what_several_shortages_have_left_is_removed_by_the_command_that_is_typed_again(store):
     (eight,) = plan_packs([replace(BASE, seed=seed) for seed in range(8)])
     quarters = cut(eight, 2)
     for quarter in quarters:
         run_pack(quarter, place(store, Heard()))
-    for halved in (eight, *cut(eight, 4), *quarters):  # as a process that was killed after the last training leaves it
-        store.journal(halved.name).halve()
-    train(store, eight)
+    for halved in (eight, *cut(eight, 4)):  # as a process that was killed after the last training leaves it
+        give_up(store, halved)
+    train_all(eight.configs, place(store, Heard()))
     assert {path.name for path in store.folder.glob("*")} == {quarter.name for quarter in quarters}
     assert not [*store.folder.glob("*/halved")]
 
@@ -263,11 +289,10 @@ def test_killed_among_quarters_it_goes_on_with_the_quarter_that_was_begun(store,
     tried = fitting(lambda seeds: 2)
 
     def planned():
-        halved = plan_packs(configs, store.runs(), halved=lambda pack: store.journal(pack.name).halved)
-        return [len(pack.configs) for pack in halved]
+        return [len(pack.configs) for pack in plan_packs(configs, store.runs(), halved=store.halved())]
 
     for half in (eight, *cut(eight, 4)[:1]):  # as two shortages would have left it
-        store.journal(half.name).halve()
+        give_up(store, half)
     train(store, cut(eight, 2)[0])
     assert planned() == [8]
     tried.clear()

@@ -125,14 +125,28 @@ def test_when_half_of_a_pack_is_finished_its_other_half_and_the_rest_are_planned
     assert [pack.name for pack in again] == [pack.name for pack in (other, *rest)]
 
 
-def test_a_pack_that_was_halved_is_planned_whole_until_all_its_runs_are_finished():
-    configs = [replace(BASE, seed=seed) for seed in range(8)]
-    (whole,) = plan_packs(configs)
-    done = {config.identity for config in configs[:2]}
-    assert [pack.name for pack in plan_packs(configs, done, halved=lambda pack: pack.name == whole.name)] == [
-        whole.name
-    ]
-    assert plan_packs(configs, {config.identity for config in configs}, halved=lambda pack: True) == []
+def runs(*numbers):
+    return frozenset(BASE_RUNS[number].identity for number in numbers)
+
+
+BASE_RUNS = seeded(8)
+
+
+@pytest.mark.parametrize(
+    ("halved", "done", "most", "planned"),
+    [
+        ([runs(*range(8))], runs(0, 1), 8, [[*range(8)]]),
+        ([runs(*range(8))], runs(*range(8)), 8, []),
+        ([runs(0, 1, 2, 3), runs(*range(8)), runs(2, 3)], runs(0, 1), 8, [[*range(8)]]),  # halves of halves
+        ([runs(4, 5, 6, 7)], runs(4, 5), 8, [[0, 1, 2, 3], [4, 5, 6, 7]]),  # of more runs that were asked for since
+        ([runs(1, 2, 3)], runs(0, 1), 4, [[1, 2, 3], [4, 5, 6, 7]]),
+        ([runs(0, 1), runs(2, 3)], runs(0, 2), 4, [[0, 1], [2, 3], [4, 5, 6, 7]]),
+        ([runs(2, 3, 4, 5)], runs(2), 4, [[0, 1, 3], [4, 5, 6, 7]]),  # not together any more
+        ([runs(0, 1, 2), runs(2, 3)], runs(0, 3), 8, [[0, 1, 2], [4, 5, 6, 7]]),  # of two commands
+    ],
+)
+def test_runs_that_were_halved_together_stay_so_until_all_are_finished(halved, done, most, planned):
+    assert seeds(plan_packs(BASE_RUNS, done, lambda pack: most, halved)) == planned
 
 
 def test_nothing_is_measured_where_all_is_done():

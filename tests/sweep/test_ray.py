@@ -17,20 +17,21 @@ from labelnoise.config import Data, Job, Named, RunConfig, Search, Train
 from labelnoise.data.dataset import load
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.execution import Execution
-from labelnoise.engine.interrupt import InterruptError
+from labelnoise.engine.interrupt import Interrupt, InterruptError
 from labelnoise.errors import InputError
+from labelnoise.files import FullDiskError
 from labelnoise.methods import METHODS, register
 from labelnoise.methods.ce import CE
 from labelnoise.report.summary import summarise
-from labelnoise.results.store import Journal, Store
+from labelnoise.results.store import Store
 from labelnoise.sweep import halving
 from labelnoise.sweep import ray as module
 from labelnoise.sweep import run as running
 from labelnoise.sweep.cluster import connected
-from labelnoise.sweep.compare import run_job
-from labelnoise.sweep.plan import cut, plan_packs
+from labelnoise.sweep.compare import base_of, run_job
+from labelnoise.sweep.plan import comparison, cut, plan_packs
 from labelnoise.sweep.ray import Ray
-from labelnoise.sweep.run import Display
+from labelnoise.sweep.run import Display, Workplace
 from labelnoise.testing import find_methods
 
 JOB = Job(
@@ -197,7 +198,9 @@ def test_own_data_and_a_search_and_small_tasks(cluster, tmp_path):
     job = replace(SMALL, methods=(Named("gce"),), search=Search(3), seeds=3)
     heard = Heard()
     outcome = compare(job, tmp_path, Ray(runs_per_task=2), heard, lambda _: dataset)
-    assert sorted(each.split(":")[0] for each in heard.said if "began on" in each) == ["gce × 1", "gce × 2", "gce × 2"]
+    assert sorted(each.split(":")[0] for each in heard.said if "began on" in each) == ["gce × 1"] * 3 + [
+        "gce × 2"
+    ]  # seed 0 was tried
     assert [outcome.store.runs()[run].config["seed"] for run in outcome.runs] == [0, 1, 2]
 
 
@@ -238,23 +241,40 @@ def test_a_pack_whose_worker_is_killed_for_want_of_memory_is_halved(cluster, tmp
     assert packs == {outcome.store.runs()[run].pack.folder.name for run in outcome.runs}  # nothing of the whole
 
 
+class Left(Display):
+    """Breaks off in the second epoch."""
+
+    def tick(self, epoch, step, steps):
+        if epoch == 1:
+            raise InterruptError(signal.SIGINT)
+
+
+def leave(monkeypatch, train):
+    """Let something be trained that is saved at every step and left in its second epoch."""
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "Checkpointer", partial(Checkpointer, every_seconds=0.0))
+        with pytest.raises(InterruptError):
+            train(Left())
+
+
+def give_up(store, pack):
+    store.journal(pack.name).halve([config.identity for config in pack.configs])
+
+
+def configs_of(job):
+    base, rate = base_of(job, load(job.data.source, 0))
+    return comparison(base, job.methods, job.seeds, rate)
+
+
 @pytest.mark.parametrize("engine", [None, "ray"])
 def test_what_was_halved_goes_on_in_halves_where_it_was_left_by_either_engine(
     cluster, local, tmp_path, monkeypatch, engine
 ):
-    class Left(Display):
-        """Breaks off in the second epoch."""
-
-        def tick(self, epoch, step, steps):
-            if epoch == 1:
-                raise InterruptError(signal.SIGINT)
-
     job, heard = replace(JOB, methods=JOB.methods[:1]), Heard()
-    monkeypatch.setattr(running, "Checkpointer", partial(Checkpointer, every_seconds=0.0))
-    with pytest.raises(InterruptError):
-        compare(job, tmp_path, display=Left())
+    leave(monkeypatch, lambda display: compare(job, tmp_path, display=display))
     (folder,) = tmp_path.glob("ce-*")
-    Journal(folder).halve()  # and no more, as where a process is killed then
+    (pack,) = plan_packs(configs_of(job))
+    give_up(Store(tmp_path), pack)  # and no more, as where a process is killed then
     outcome = compare(job, tmp_path, Ray() if engine else None, heard)
     if engine:
         assert sorted(each for each in heard.said if "went on" in each) == ["ce × 3: went on from epoch 2"] * 2
@@ -264,6 +284,65 @@ def test_what_was_halved_goes_on_in_halves_where_it_was_left_by_either_engine(
             assert record.measures == pytest.approx(other.measures, abs=1e-4)  # float32
     assert sorted(len(pack.facts["runs"]) for pack in {found[run].pack for run in outcome.runs}) == [3, 3]
     assert not folder.exists()
+
+
+@pytest.fixture
+def among_quarters(tmp_path, monkeypatch):
+    """A folder, a job of eight runs, of which a quarter is finished and another left in its second epoch; its pack."""
+    eight = replace(JOB, methods=JOB.methods[:1], seeds=8)
+    (whole,) = plan_packs(configs_of(eight))
+    _, second, *_ = cut(whole, 2)
+    compare(replace(eight, seeds=2), tmp_path)
+    store = Store(tmp_path)
+    at = Workplace(store, partial(load, "gaussians"), torch.device("cpu"), Execution(), Left(), Interrupt())
+    leave(monkeypatch, lambda _: running.run_pack(second, at))
+    return store, eight, whole
+
+
+@pytest.mark.parametrize("most", [0, 4])
+def test_among_quarters_a_command_typed_again_goes_on_with_the_one_that_was_begun(cluster, among_quarters, most):
+    store, job, whole = among_quarters
+    for pack in (*([] if most else [whole]), cut(whole, 4)[0]):
+        give_up(store, pack)
+    outcome = compare(job, store.folder, Ray(runs_per_task=most), heard := Heard())
+    assert [each for each in heard.said if "went on" in each] == ["ce × 2: went on from epoch 2"]
+    assert sorted(each for each in heard.said if "began on" in each)[0].startswith("ce × 2: ")
+    assert len(outcome.runs) == 8
+    packs = {path for path in store.folder.iterdir() if path.is_dir()}
+    assert packs == {outcome.store.runs()[run].pack.folder for run in outcome.runs}
+    assert not [*store.folder.glob("*/halved"), *store.folder.glob("*/checkpoint.safetensors")]
+
+
+def test_among_quarters_a_second_worker_goes_on_with_the_one_that_was_begun(among_quarters):
+    store, _, whole = among_quarters
+    for pack in (whole, cut(whole, 4)[0]):  # by the first one
+        give_up(store, pack)
+    with module._marked(store.folder) as mark:
+        handed = module._trained(whole, partial(load, "gaussians"), order(store.folder, mark), 1)
+    assert ("say", "ce × 2: went on from epoch 2") in handed.notes
+    assert [len(pack.facts["runs"]) for pack in map(store.journal, handed.packs)] == [2, 2, 4]
+
+
+def test_where_halves_cannot_be_handed_what_was_saved_the_other_tasks_go_on(cluster, tmp_path, monkeypatch):
+    def full(pack, at):
+        raise FullDiskError("the disk is full")
+
+    lose = module._Sweep.lose
+    monkeypatch.setattr(module, "left_of", full)
+    monkeypatch.setattr(
+        module._Sweep, "lose", lambda sweep, pack, _: lose(sweep, pack, sweep.ray.exceptions.OutOfMemoryError("short"))
+    )
+    driver = os.getpid()
+
+    def build(seed, died=tmp_path / "died"):
+        if os.getpid() != driver and not died.exists():
+            died.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return load("gaussians", seed)
+
+    with pytest.raises(InputError, match=r"^1 of 2 tasks did not finish \((ce|gce) × 2: the disk is full\)"):
+        compare(SMALL, tmp_path / "out", Ray(), build=build)
+    assert len(Store(tmp_path / "out").runs()) == 2
 
 
 def test_halves_that_fail_are_counted_as_tasks(cluster, tmp_path, monkeypatch):

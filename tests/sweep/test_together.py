@@ -229,7 +229,7 @@ def test_of_a_pack_that_was_halved_several_processes_train_only_what_is_left(mon
     (pack,) = plan_packs([replace(BASE, seed=seed) for seed in range(8)])
     store, trained = Store(tmp_path), []
     for half in (pack, cut(pack, 4)[0]):  # as two shortages would have left it
-        store.journal(half.name).halve()
+        store.journal(half.name).halve([config.identity for config in half.configs])
     run_pack(cut(pack, 2)[0], place(tmp_path))
     accompany(monkeypatch)
 
@@ -240,7 +240,8 @@ def test_of_a_pack_that_was_halved_several_processes_train_only_what_is_left(mon
             run_pack(pack, at)
 
     monkeypatch.setattr(together, "run_pack", alone)
-    train_pack(pack, place(tmp_path))
+    with store.tidied():
+        train_pack(pack, place(tmp_path))
     assert trained == [[2, 3], [4, 5, 6, 7]]
     left = [*cut(pack, 2)[:2], cut(pack, 4)[1]]
     assert {path.name for path in store.folder.iterdir()} == {each.name for each in left}

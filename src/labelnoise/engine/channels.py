@@ -1,8 +1,8 @@
 """Convolutions of a single run as a GPU is fastest with them: how channels lie in memory, and how many there are.
 
 In bfloat16 tensor cores take eight channels at a time. Libraries bring images of one or three channels into that form
-by kernels of their own, at every call and on the way back; what is done here becomes part of a kernel that is needed
-anyway.
+by kernels of their own, at every call and on the way back; what is done here a compiler makes part of a kernel that is
+needed anyway.
 """
 
 import torch

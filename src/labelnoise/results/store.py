@@ -84,6 +84,7 @@ class Journal:
         self.checkpoint = folder / "checkpoint.safetensors"
         self.details = folder / "details.safetensors"
         self.model = folder / "model.safetensors"
+        self.lock = folder / ".lock"  # of a process that trains this pack beside others
         self._closing = folder / "finished.json"
         self._halved = folder / "halved"
 
@@ -138,10 +139,15 @@ class Journal:
         """Whether this pack did not fit in memory, and its halves stand for it."""
         return self._halved.exists()
 
-    def halve(self) -> None:
-        """Give this pack up for its halves, also when the command is typed again."""
+    @property
+    def halved_runs(self) -> frozenset[str]:
+        """The identities of its runs, where it was halved."""
+        return frozenset(read_facts(self._halved, {"runs": [str]}, run_again(self.folder))["runs"])
+
+    def halve(self, runs: Sequence[str]) -> None:
+        """Give this pack of runs up for its halves, also when the command is typed again."""
         self._make()
-        write(self._halved, "")
+        write_facts(self._halved, {"runs": list(runs)})
 
     def clear(self) -> None:
         """Remove what this pack's halves have taken over."""
@@ -149,11 +155,14 @@ class Journal:
             path.unlink(missing_ok=True)
         discard_drafts(self.folder)
 
-    def forget(self) -> None:
-        """Remove what tells that this pack was halved, now that its runs are finished."""
-        self._halved.unlink(missing_ok=True)
-        with suppress(OSError):  # something else is in it, such as the lock of a process
-            self.folder.rmdir()
+    def tidy(self) -> None:
+        """Remove what a process that was killed has left; all runs of this pack are finished."""
+        for path in (self.checkpoint, self.lock, self._halved):
+            path.unlink(missing_ok=True)
+        if self.finished:
+            discard_drafts(self.folder)
+        else:
+            self.clear()
 
     def files(self) -> dict[str, bytes]:
         """What a finished pack consists of, by name, for whoever keeps it elsewhere."""
@@ -258,6 +267,29 @@ class Store:
     def journal(self, name: str) -> Journal:
         """The folder of one pack."""
         return Journal(self.folder / name)
+
+    def halved(self) -> list[frozenset[str]]:
+        """Of each pack that was halved, the identities of its runs."""
+        return [Journal(path.parent).halved_runs for path in self.folder.glob("*/halved")]
+
+    @contextmanager
+    def tidied(self) -> Iterator[None]:
+        """Before and after what is done inside, nothing is left of packs whose runs are finished but these."""
+        self._tidy()
+        try:
+            yield
+        finally:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        done = self.runs().keys()
+        for path in (*self.folder.glob("*/finished.json"), *self.folder.glob("*/halved")):
+            journal = Journal(path.parent)
+            if journal.finished or journal.halved_runs <= done:
+                journal.tidy()
+        for path in self.folder.glob("*/"):
+            with suppress(OSError):  # it is not empty
+                path.rmdir()
 
     def runs(self) -> dict[str, Run]:
         """All finished runs by identity, pack by pack in the order in which they were finished."""

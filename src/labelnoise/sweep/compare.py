@@ -193,6 +193,11 @@ def _best(configs: Sequence[RunConfig], runs: Mapping[str, Run], at: Workplace) 
 
 def train_all(configs: Sequence[RunConfig], at: Workplace) -> None:
     """Those that are not finished, pack by pack."""
+    with at.store.tidied():
+        _train_all(configs, at)
+
+
+def _train_all(configs: Sequence[RunConfig], at: Workplace) -> None:
     done = at.store.runs()
     old = [config for config in configs if config.identity in at.before]
     for name, count in Counter(config.method.name for config in old).items():
@@ -200,9 +205,9 @@ def train_all(configs: Sequence[RunConfig], at: Workplace) -> None:
     for config in old:
         if place := done[config.identity].failed:
             at.display.warn(failure(config.method.name, config.seed, place))
-    plan = partial(plan_packs, configs, done, halved=lambda pack: at.store.journal(pack.name).halved)
+    plan = partial(plan_packs, configs, done, halved=at.store.halved())
     if at.engine:  # whose devices have other memory than this one
-        at.engine(plan(), at)
+        at.engine(plan, at)
         return
     packs = plan(partial(most_runs, at=at))
     at.display.expect(len(packs))

@@ -30,7 +30,7 @@ def train_or_halve(pack: Pack, at: Workplace) -> None:
 
 def halve(pack: Pack, at: Workplace, why: str) -> None:
     """Give a pack up for its halves, also when the command is typed again."""
-    at.store.journal(pack.name).halve()
+    at.store.journal(pack.name).halve([config.identity for config in pack.configs])
     sizes = " and ".join(str(len(half.configs)) for half in halves(pack))
     at.display.warn(f"{pack.configs[0].method.name} × {len(pack.configs)} {why}: halved to {sizes} runs")
 
@@ -41,26 +41,12 @@ def train_halves(pack: Pack, at: Workplace, train: Callable[[Pack, Workplace], N
     at.display.give_up(len(left))
     for half in left:
         train(half, at)
-    tidy(pack, at)
 
 
 def left_of(pack: Pack, at: Workplace) -> list[Pack]:
     """The halves of a pack that are not finished; where it was saved they go on."""
     _hand_down(pack, at)
     return [half for half in halves(pack) if not _finished(half, at)]
-
-
-def tidy(pack: Pack, at: Workplace) -> None:
-    """Remove what tells that a pack, and halves of it, were halved, once all its runs are finished."""
-    if _finished(pack, at):
-        _forget(pack, at)
-
-
-def _forget(pack: Pack, at: Workplace) -> None:
-    if len(pack.configs) > 1:
-        for half in halves(pack):
-            _forget(half, at)
-    at.store.journal(pack.name).forget()
 
 
 def _trained(pack: Pack, at: Workplace) -> bool:
@@ -94,6 +80,8 @@ def _share_out(pack: Pack, saved: tuple[dict[str, Tensor], dict[str, Any]], at: 
     records, parts = at.store.journal(pack.name).read(), halves(pack)
     for half, first in zip(parts, (0, len(parts[0].configs)), strict=True):
         own, runs = at.store.journal(half.name), range(first, first + len(half.configs))
+        if own.finished:  # by another command
+            continue
         identities = {config.identity for config in half.configs}
         own.inherit([record for record in records if record.run in identities])
         checkpoint.save(own.checkpoint, *checkpoint.of_runs(*saved, runs))

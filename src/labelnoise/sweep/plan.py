@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from pathlib import Path
 
 from labelnoise.config import Named, RunConfig, digest
@@ -54,12 +55,12 @@ def plan_packs(
     configs: Sequence[RunConfig],
     done: Collection[str] = (),
     most: Callable[[Pack], int] = lambda pack: len(pack.configs),
-    halved: Callable[[Pack], bool] = lambda pack: False,
+    halved: Collection[frozenset[str]] = (),
 ) -> list[Pack]:
     """Packs in the order in which their first runs come, of at most so many runs, without those that are done.
 
     What is done plays no part in where packs begin: after an interruption the same ones are planned, for a checkpoint
-    goes by the name of its pack. One that was halved stays whole, since its halves go by its runs.
+    goes by the name of its pack. Runs that were halved together stay so, since their halves go by all of them.
     """
     groups: dict[tuple[Method, str], list[tuple[RunConfig, Method]]] = {}
     for config in configs:
@@ -68,9 +69,7 @@ def plan_packs(
         groups.setdefault((structure(method), rest.identity), []).append((config, method))
     packs = [Pack(tuple(c for c, _ in group), tuple(m for _, m in group)) for group in groups.values()]
     wanted = [pack for pack in packs if any(config.identity not in done for config in pack.configs)]
-    pieces = [piece for pack in wanted for piece in cut(pack, most(pack))]
-    left = ((piece, _without(piece, done)) for piece in pieces)
-    return [piece if halved(piece) else rest for piece, rest in left if rest.configs]
+    return [left for pack in wanted for piece in cut(pack, most(pack)) for left in _left_of(piece, set(done), halved)]
 
 
 def cut(pack: Pack, most: int) -> list[Pack]:
@@ -89,8 +88,20 @@ def most_that_fit(each: int, room: int, limit: int) -> int:
     return max(1, min(limit, room // each))
 
 
-def _without(pack: Pack, done: Collection[str]) -> Pack:
-    kept = [(c, m) for c, m in zip(pack.configs, pack.methods, strict=True) if c.identity not in done]
+def _left_of(piece: Pack, done: set[str], halved: Collection[frozenset[str]]) -> list[Pack]:
+    # the largest packs of it that were halved, each whole, and one of the other runs
+    place = {config.identity: number for number, config in enumerate(piece.configs)}
+    parts: list[set[str]] = []
+    for runs in sorted(halved, key=len, reverse=True):
+        if runs <= place.keys() and not runs <= done and runs.isdisjoint(chain(*parts)):
+            parts.append(set(runs))
+    if rest := place.keys() - done - {*chain(*parts)}:
+        parts.append(rest)
+    return [_only(piece, part) for part in sorted(parts, key=lambda part: min(place[run] for run in part))]
+
+
+def _only(pack: Pack, runs: Collection[str]) -> Pack:
+    kept = [(c, m) for c, m in zip(pack.configs, pack.methods, strict=True) if c.identity in runs]
     return Pack(tuple(c for c, _ in kept), tuple(m for _, m in kept))
 
 

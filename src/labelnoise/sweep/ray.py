@@ -30,10 +30,10 @@ from labelnoise.files import write
 from labelnoise.methods.base import METHODS, Method
 from labelnoise.results.store import Journal, Store
 from labelnoise.sweep.cluster import by_value, connected, imported, last_line
-from labelnoise.sweep.halving import halve, left_of, tidy, train_or_halve
-from labelnoise.sweep.plan import Pack, cut, plan_packs
+from labelnoise.sweep.halving import halve, left_of, train_or_halve
+from labelnoise.sweep.plan import Pack, plan_packs
 from labelnoise.sweep.room import most_runs
-from labelnoise.sweep.run import Display, Workplace, find_device
+from labelnoise.sweep.run import Display, Planner, Workplace, find_device
 
 RETRIES = 3  # of a pack whose worker dies
 MARK = ".cluster"  # the file in the output folder by which workers know it
@@ -58,9 +58,10 @@ class Ray:
         if self.runs_per_task < 0:
             raise InputError(f"runs_per_task must be a number of runs, or 0, not {self.runs_per_task}")
 
-    def __call__(self, packs: Sequence[Pack], at: Workplace) -> None:
+    def __call__(self, plan: Planner, at: Workplace) -> None:
         """Train all packs; one that cannot be trained is named, and the others go on."""
-        pieces = [piece for pack in packs for piece in self._pieces(pack, at)]
+        packs = plan(lambda pack: self.runs_per_task or len(pack.configs))
+        pieces = [piece for pack in packs for piece in _pieces(pack, at)]
         if not pieces:
             return
         with connected(self.address) as ray, _marked(at.store.folder) as mark, by_value(ray) as own:
@@ -71,13 +72,6 @@ class Ray:
             at.display.say(f"Ray: {have}; {counted(len(pieces), 'task')}, on {device}")
             task = ray.remote(_work).options(max_retries=0, **self._needs(device))  # the driver retries, and says so
             _Sweep(ray, task, (ray.put(at.build), ray.put(order)), at).run(pieces)
-        for pack in packs:
-            tidy(pack, at)
-
-    def _pieces(self, pack: Pack, at: Workplace) -> list[Pack]:
-        if at.store.journal(pack.name).halved:
-            return [piece for half in left_of(pack, at) for piece in self._pieces(half, at)]
-        return cut(pack, self.runs_per_task or len(pack.configs))
 
     def _needs(self, device: str) -> dict[str, float]:
         return {"num_cpus": 1, "num_gpus": 1 / self.packs_per_gpu if device == "cuda" else 0}
@@ -86,6 +80,12 @@ class Ray:
         if self.device == "cuda" and not gpus:
             raise InputError("the cluster has no GPU; use --device cpu")
         return ("cuda" if gpus else "cpu") if self.device == "auto" else self.device
+
+
+def _pieces(pack: Pack, at: Workplace) -> list[Pack]:
+    if not at.store.journal(pack.name).halved:
+        return [pack]
+    return [piece for half in left_of(pack, at) for piece in _pieces(half, at)]
 
 
 class _Order(NamedTuple):
@@ -208,9 +208,12 @@ class _Sweep:
             self.submit(pack)
 
     def halve(self, pack: Pack) -> None:
-        _lock(self.at.store.journal(pack.name)).unlink(missing_ok=True)  # which its worker has left
-        halve(pack, self.at, "ran out of its machine's memory")
-        parts = left_of(pack, self.at)
+        try:
+            halve(pack, self.at, "ran out of its machine's memory")
+            parts = left_of(pack, self.at)
+        except InputError as problem:
+            self.fail(pack, str(problem))
+            return
         self.tasks += len(parts) - 1
         for half in parts:
             self.submit(half)
@@ -253,7 +256,7 @@ def _trained(pack: Pack, build: Builder, order: _Order, share: float) -> _Handed
             device = find_device(order.device)
             at = Workplace(store, build, device, order.execution, notes, interrupt, share=share)
             with _alone(store.journal(pack.name)):
-                for piece in plan_packs(pack.configs, store.runs(), partial(most_runs, at=at)):
+                for piece in plan_packs(pack.configs, store.runs(), partial(most_runs, at=at), store.halved()):
                     train_or_halve(piece, at)
                 return _Handed(_files(pack, store), notes.kept)
     except InputError as problem:
@@ -290,19 +293,16 @@ def _reached(order: _Order) -> Iterator[Store]:
 def _alone(journal: Journal) -> Iterator[None]:
     # Of two tasks for one pack, such as one that was taken for dead, the second waits.
     journal.folder.mkdir(parents=True, exist_ok=True)
-    lock = _lock(journal)
     try:
-        with FileLock(lock, timeout=PATIENCE):
-            yield
+        with FileLock(journal.lock, timeout=PATIENCE):
+            try:
+                yield
+            finally:
+                journal.lock.unlink(missing_ok=True)
     except Timeout:
         raise InputError(f"another process is at work in {journal.folder}; wait for it") from None
-    lock.unlink(missing_ok=True)
     with suppress(OSError):  # it is empty where the pack was cut into others
         journal.folder.rmdir()
-
-
-def _lock(journal: Journal) -> Path:
-    return journal.folder / ".lock"
 
 
 @contextmanager

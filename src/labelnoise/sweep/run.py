@@ -88,7 +88,8 @@ class Workplace:
     share: float = 1.0  # of the device, the rest of which others use
 
 
-Engine = Callable[[Sequence[Pack], Workplace], None]  # trains packs, each of them into the store
+Planner = Callable[[Callable[[Pack], int]], list[Pack]]  # the packs that are left, of at most so many runs
+Engine = Callable[[Planner, Workplace], None]  # trains packs, each of them into the store
 
 
 def find_device(name: str) -> torch.device:
