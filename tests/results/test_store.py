@@ -263,7 +263,8 @@ def killed(tmp_path):
         journal.begin(0)
         checkpoint.save(journal.checkpoint, {}, {})
         journal.lock.touch()
-    (half.folder / ".0123456789abcdef.draft").touch()
+    for folder in (store.folder, half.folder):
+        (folder / ".0123456789abcdef.draft").touch()
     whole.halve(["a", "b"])
     whole.lock.touch()
     store.journal("ce-empty").folder.mkdir()

@@ -282,6 +282,7 @@ class Store:
             self._tidy()
 
     def _tidy(self) -> None:
+        discard_drafts(self.folder)
         done = self.runs().keys()
         for path in (*self.folder.glob("*/finished.json"), *self.folder.glob("*/halved")):
             journal = Journal(path.parent)
