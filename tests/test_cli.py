@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -22,6 +23,18 @@ from labelnoise.testing import CHECKS
 
 TINY = ["--data", "gaussians", "--methods", "ce,gce", "--seeds", "2", "--epochs", "3", "--batch", "512"]
 MINE = ["--methods", "ce,gce", "--seeds", "2", "--epochs", "2", "net.settings.widths=8"]
+
+OWN = """
+from dataclasses import dataclass
+
+from labelnoise.methods import register
+from labelnoise.methods.ce import CE
+
+@register("mine")
+@dataclass(frozen=True)
+class Mine(CE):
+    pass
+"""
 
 # The command once undisturbed, then again and again in a child that a real SIGKILL ends at one of its moments.
 KILLED = """
@@ -361,6 +374,29 @@ def test_predictions_and_reports_replace_nothing_unless_forced(folder):
     assert (folder / "mine.txt").read_text().startswith("<!doctype html>")
 
 
+@pytest.mark.parametrize("read", ["new.npy", "out/model.safetensors"])
+def test_predictions_never_replace_what_they_are_made_from(folder, read):
+    typed("train", *TINY, "--out", "out")
+    np.save(folder / "new.npy", np.zeros((3, 2), np.float32))
+    before = (folder / read).read_bytes()
+    result = typed("predict", "out", "new.npy", "--out", f"./out/../{read}", "--force")
+    assert (result.exit_code, result.stderr) == (2, f"Error: out/../{read} is what is read; choose another --out\n")
+    assert (folder / read).read_bytes() == before
+
+
+def test_a_model_of_a_method_that_is_not_known_says_to_name_its_file(folder, monkeypatch):
+    monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
+    (folder / "mine.py").write_text(OWN)
+    trained = typed("train", *TINY, "--methods", "mine.py", "--out", "out")
+    assert trained.exit_code == 0, trained.output
+    METHODS.forget("mine")
+    np.save(folder / "new.npy", np.zeros((3, 2), np.float32))
+    refused = typed("predict", "out", "new.npy")
+    assert refused.exit_code == 2
+    assert "trained by method 'mine', which is none of this package; name its Python file with" in refused.stderr
+    assert typed("predict", "out", "new.npy", "--method", "mine.py").exit_code == 0
+
+
 def test_a_report_goes_to_the_folder_of_the_runs(folder):
     typed("train", *TINY, "--out", "out")
     page = folder / "out" / "report.html"
@@ -497,6 +533,16 @@ def test_stopped_while_it_reads_it_says_how_to_go_on(folder, monkeypatch):
     result = typed("train", *TINY, "--out", "out")
     assert result.exit_code == 130
     assert result.stderr == "\nstopped; type the same command again to go on\n"
+
+
+def test_a_command_that_keeps_nothing_does_not_promise_to_go_on(folder, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    typed("train", *TINY, "--out", "out")
+    monkeypatch.setattr("labelnoise.results.model.Model.load", stop)
+    result = typed("predict", "out", "out/config.yaml")
+    assert (result.exit_code, result.stderr) == (130, "\nstopped\n")
 
 
 def test_asked_to_stop_it_saves_and_goes_on_when_typed_again(folder):

@@ -198,8 +198,15 @@ def test_the_value_of_an_override_is_a_number_or_list_if_it_looks_like_one_and_t
 
 @pytest.mark.parametrize("pair", ["train.epochs", "=1", ".a=1", "a..b=1", "a. =1"])
 def test_an_override_of_another_form_is_refused(pair):
-    complaint = f"override {pair!r} is not of the form key=value, such as data.image_size=32"
+    complaint = f"override {pair!r} is not of the form key=value, such as data.image_size=32; data are named by --data"
     assert sentence(parse_overrides, [pair]) == complaint
+
+
+def test_of_a_long_text_a_sentence_shows_the_beginning():
+    said = sentence(build, Train, {"epochs": "a,b\n" * 500})
+    assert said.startswith('epochs must be a whole number, not "a,b\\na,b')
+    assert said.endswith(" …")
+    assert len(said) < 110
 
 
 def test_an_override_that_is_no_yaml_is_refused():
@@ -342,7 +349,7 @@ def test_one_and_one_point_zero_make_the_same_run():
         ({"train": {"epochs": {"a": 1}}}, "train.epochs must be a whole number, not a mapping"),
         ({"split": {"test": "0.2"}}, 'split.test must be a number, not "0.2"'),
         ({"split": {"test": False}}, "split.test must be a number, not false"),
-        ({"split": {"test": 10**400}}, f"split.test must be a number, not {10**400}"),
+        ({"split": {"test": 10**400}}, f"split.test must be a number, not {10**59} …"),
         ({"train": {"augment": {"flip": 1}}}, "train.augment.flip must be true or false, not 1"),
         ({"noise": 0.4}, "noise must be text (in quotes if need be), not 0.4"),
         ({"search": {"kind": 5}}, "search.kind must be text (in quotes if need be), not 5"),

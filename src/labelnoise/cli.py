@@ -30,6 +30,16 @@ PLACES = {
 }
 SOURCES = "Built-in data (`labelnoise list data`), or a CSV, Parquet, npz or npy file, or a folder of images by class"
 EXISTING = click.Path(exists=True, path_type=Path)
+KEPT = {  # of a command that was broken off
+    "audit": "nothing was written",
+    "train": "what is finished is kept",
+    "reproduce": "what is finished is kept",
+}
+STOPPED = {
+    "audit": "; nothing was written, for an audit is kept only once it is finished",
+    "train": "; type the same command again to go on",
+    "reproduce": "; type the same command again to go on",
+}
 
 
 class Failure(click.ClickException):
@@ -56,13 +66,11 @@ class Commands(click.Group):
 
             if not is_shortage(problem):
                 raise
-            kept = "nothing was written" if ctx.invoked_subcommand == audit.name else "what is finished is kept"
-            raise Failure(f"memory is full; {kept}: free some, then type the command again") from None
+            kept = KEPT.get(ctx.invoked_subcommand or "", "")
+            raise Failure(f"memory is full{kept and '; '}{kept}: free some, then type the command again") from None
         except KeyboardInterrupt as problem:
-            if ctx.invoked_subcommand == audit.name:
-                click.echo("\nstopped; nothing was written, for an audit is kept only once it is finished", err=True)
-            elif not _follows():
-                click.echo("\nstopped; type the same command again to go on", err=True)
+            if not _follows():
+                click.echo(f"\nstopped{STOPPED.get(ctx.invoked_subcommand or '', '')}", err=True)
             raise SystemExit(128 + getattr(problem, "number", signal.SIGINT)) from None
 
 
@@ -214,10 +222,12 @@ def predict(*, model: Path, data: str, out: Path, force: bool, id_column: str | 
 
     Writes a CSV with a row for each input: id, predicted class, and the probability of every class.
     """
-    from labelnoise.results.model import Model, write_csv
+    from labelnoise.results.model import Model, file_of, write_csv
     from labelnoise.testing import find_methods
 
     path = _free(out, force)
+    if path.exists() and any(read.exists() and path.samefile(read) for read in (Path(data), file_of(model))):
+        raise Failure(f"{path} is what is read; choose another --out")
     if method:
         find_methods(method)
     prediction = Model.load(model).predict(data, id_column=id_column)

@@ -23,6 +23,7 @@ T = TypeVar("T", bound="DataclassInstance")
 SHORT = {Named: "name", Data: "source"}  # text in place of such a section is the value of this key
 PLACES = {"net": Named, "method": Named, "data": Data}
 WANTED = {float: "a number", int: "a whole number", bool: "true or false", str: "text (in quotes if need be)"}
+LONGEST = 60  # characters of a value that a sentence shows
 TAG = "tag:yaml.org,2002:"
 TEXT_TAGS = ("str", "timestamp", "value", "merge")  # no setting is a date, and `=` and `<<` are text like any other
 VALUE_TAGS = ("null", "bool", "int", "float")
@@ -157,7 +158,8 @@ def _override(pair: str) -> dict[str, Any]:
     dotted, equals, text = pair.partition("=")
     keys = [key.strip() for key in dotted.split(".")]
     if not equals or not all(keys):
-        raise InputError(f"override {pair!r} is not of the form key=value, such as data.image_size=32")
+        told = "override {!r} is not of the form key=value, such as data.image_size=32; data are named by --data"
+        raise InputError(told.format(pair))
     text = text.strip()
     tree: Any = text
     if text.startswith(("[", "{", '"', "'")):
@@ -289,4 +291,5 @@ def _shown(value: Any) -> str:
     """A given value as the end of a sentence."""
     if isinstance(value, Mapping | list | tuple):
         return "a mapping" if isinstance(value, Mapping) else "a list"
-    return json.dumps(value, ensure_ascii=False, default=str)
+    shown = json.dumps(value, ensure_ascii=False, default=str)
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]} …"

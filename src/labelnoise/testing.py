@@ -33,6 +33,7 @@ from labelnoise.methods import METHODS, Method, build
 from labelnoise.methods.base import Stage, hyper_fields
 from labelnoise.nets import Dropout
 from labelnoise.nets.base import make_head
+from labelnoise.registry import nearest
 from labelnoise.rng import Rng
 from labelnoise.types import Batch, DataSpec, Head, Terms
 
@@ -363,7 +364,8 @@ def find_methods(name: str) -> list[Method]:
     elif "." in name:
         module = _import_module(name)
     else:
-        module = METHODS.get(name).__module__
+        own = "one of your own is named by its file, such as my_method.py"
+        raise InputError(f"unknown method {name!r}; {nearest(name, METHODS)} ({own})")
     try:
         found = [build(each) for each in METHODS if METHODS.get(each).__module__ == module]
     except TypeError as mistake:

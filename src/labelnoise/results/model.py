@@ -26,7 +26,7 @@ from labelnoise.engine.lanes import Alone
 from labelnoise.engine.used import used
 from labelnoise.errors import InputError
 from labelnoise.files import write
-from labelnoise.methods import build
+from labelnoise.methods import METHODS, build
 from labelnoise.results.facts import NUMBER, fits, run_again
 from labelnoise.types import DataSpec, NetFactory
 
@@ -109,6 +109,11 @@ class Model:
         self._net, self._dtype = net, dtype  # without a net: the registered one that the config names
         self.members = [Member(configured(RunConfig, each["config"]), each["score"]) for each in facts["members"]]
         self.config = self.members[0].config
+        if self.config.method.name not in METHODS:
+            raise InputError(
+                f"the model was trained by method {self.config.method.name!r}, which is none of this package; "
+                "name its Python file with --method, or in Python import it before the model is loaded"
+            )
         self.classes = tuple(facts["classes"])
         if any(len(value) != len(self.members) or not value.isfinite().all() for value in weights.values()):
             raise InputError("the model has weights that are no numbers, or not those of its runs; it is damaged")
@@ -120,7 +125,7 @@ class Model:
     @classmethod
     def load(cls, path: Path | str) -> Self:
         """Read a model; of a folder of runs, the one that noisy validation has chosen."""
-        file = Path(path) / "model.safetensors" if Path(path).is_dir() else Path(path)
+        file = file_of(path)
         if not file.is_file():
             raise InputError(f"there is no model {file}; `labelnoise train` writes one at its end")
         return cls(*_load(file, "it is damaged, or no model of labelnoise"))
@@ -171,6 +176,11 @@ class Model:
         if missing := used(lane) - set(weights):
             raise InputError(f"the model lacks {', '.join(sorted(missing))}; {DAMAGED}")
         return lane
+
+
+def file_of(path: Path | str) -> Path:
+    """Where a model lies: the file itself, or the one in a folder of runs."""
+    return Path(path) / "model.safetensors" if Path(path).is_dir() else Path(path)
 
 
 def _load(path: Path, advice: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
