@@ -15,6 +15,11 @@ def test_every_committed_run_says_by_which_code_it_was_made_where_and_when():
     assert [run.run for run in runs if not (run.commit and run.facts["device"] and run.facts["finished"])] == []
 
 
+def test_committed_runs_are_of_code_that_is_committed_too():
+    runs = [run for table in committed(RESULTS) for cell in table.cells for run in cell.runs]
+    assert [run.run for run in runs if run.commit.endswith("-dirty")] == []
+
+
 def test_what_differs_from_the_published_at_one_per_cent_has_a_reason():
     unexplained = []
     for table in committed(RESULTS):

@@ -116,7 +116,8 @@ def _table(
     wanted: "Table", cells: "Sequence[Cell]", everything: "Sequence[Cell]", *, seeds: int, recipe: Any, at: "Place"
 ) -> Told:
     from labelnoise.reproduce import choices, tables
-    from labelnoise.reproduce.kept import OUTCOMES, besides
+    from labelnoise.reproduce.kept import OUTCOMES, besides, finished
+    from labelnoise.reproduce.origin import origin
     from labelnoise.reproduce.run import reproduce as run
     from labelnoise.reproduce.writing import titled, write_all
 
@@ -126,7 +127,10 @@ def _table(
     finally:  # also as far as it came; with what earlier commands have trained
         if (at.out / OUTCOMES).exists():
             picked = choices.read(wanted, everything, recipe, at.out)
-            paths = write_all(wanted, besides(wanted, everything, recipe, at.out), recipe, at.out, picked)
+            own = {cell: runs for cell, runs in finished(wanted, everything, recipe, at.out).items() if runs}
+            facts = list(origin(wanted, recipe, own, str(at.out))) if own else []
+            whole = besides(wanted, everything, recipe, at.out)
+            paths = write_all(wanted, whole, recipe, at.out, picked, facts=facts)
     chosen = choices.markdown(choices.read(wanted, cells, recipe, at.out))
     whole = besides(wanted, everything, recipe, at.out)  # by which stars go, also those of some methods alone
     texts = [tables.markdown(titled(wanted, recipe, found), found, whole), *([chosen] if chosen else [])]

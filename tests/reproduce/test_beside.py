@@ -28,6 +28,17 @@ def test_a_difference_of_two_standard_errors_is_chance_and_more_is_not():
     assert far.difference == pytest.approx(2.01 * error)
 
 
+def test_a_mean_that_lacks_failed_runs_is_never_within_chance_but_may_be_off():
+    near, far = (Spread(mean, 1.0, 3) for mean in (70.7, 60.0))
+    found = [Beside(CELL, {"last": ours}, "last", 5, failed=1).within for ours in (near, far)]
+    assert found == [None, False]
+
+
+def test_a_figure_without_a_spread_is_single():
+    assert [beside(None, CELL._replace(std=std)).single for std in (None, 0.5)] == [True, False]
+    assert not beside(None, CELL._replace(mean=nan, std=None)).single  # none is printed
+
+
 def test_a_single_published_run_is_taken_to_spread_as_ours_do():
     assert beside(Spread(72.0, 1.0, 4), CELL._replace(std=None)).error == pytest.approx(sqrt(1 / 4 + 1))
 

@@ -45,6 +45,14 @@ def test_a_block_of_a_table_is_named_by_its_data_alone():
     assert command == f"labelnoise reproduce logistic_normal/table1 {wishes}"
 
 
+@pytest.mark.parametrize(("recipe", "words"), [("paper-search", "--search"), ("fast-search", "--recipe fast --search")])
+def test_a_searched_table_is_asked_for_by_its_recipe_and_a_search(recipe, words):
+    source = table("causal_nl/table1")
+    seeds = dict.fromkeys(source.paper.cells("table1"), 3)
+    typed = commands(source, recipe, seeds, "out", flags=["--precision", "float32"])
+    assert typed == [f"labelnoise reproduce causal_nl/table1 --seeds 3 {words} --precision float32 --out out"]
+
+
 def test_names_with_spaces_are_quoted():
     source = table("logistic_normal/table3")
     cells = [cell for cell in source.paper.published("table3") if cell.method == "LN, full"]

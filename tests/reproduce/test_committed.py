@@ -51,6 +51,20 @@ def test_what_is_within_noise_by_a_far_wider_spread_is_counted_apart(tiny, recor
     assert [each.verdict for each in found.cells] == ["within, wide spread"]
 
 
+def test_what_is_within_noise_of_a_single_figure_is_counted_apart(tiny, record, tmp_path):
+    path = tiny.folder / "table1.csv"
+    path.write_text(path.read_text().replace("none,CE,90.0,1.0,1", "none,CE,90.0,,1"))
+    record({("CE", "none"): (0.90, 0.91)})
+    (found,) = read(tmp_path)
+    assert [each.verdict for each in found.cells] == ["within, single figure"]
+
+
+def test_what_is_near_while_a_run_has_failed_is_not_judged(record, tmp_path):
+    record({("CE", "none"): (0.90, 0.91, None)})
+    (found,) = read(tmp_path)
+    assert [each.verdict for each in found.cells] == ["not judged"]
+
+
 def test_a_cell_of_which_no_run_came_to_its_end_is_off(record, tmp_path):
     record({("CE", "none"): (None, None)})
     (found,) = read(tmp_path)

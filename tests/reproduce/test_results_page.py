@@ -44,7 +44,7 @@ def test_the_other_epochs_are_in_the_folded_table(record, shown):
 
 def test_the_overview_counts_and_leads_to_the_sections(record, shown):
     record()
-    assert "| [tiny/table1, recipe paper](#tinytable1-recipe-paper) | 2 of 4 | 1 | 0 | 0 | 1 | 0 |" in shown()
+    assert "| [tiny/table1, recipe paper](#tinytable1-recipe-paper) | 2 of 4 | 1 | 0 | 0 | 0 | 1 | 0 |" in shown()
     assert "\n## tiny/table1, recipe paper\n" in shown()
 
 
@@ -52,7 +52,7 @@ def test_the_overview_counts_variants_without_a_published_figure_apart(tiny, rec
     record({("CE", "none"): (0.90, 0.91), ("GCE", "none"): (0.89, 0.9)})
     path = tiny.folder / "table1.csv"
     path.write_text(path.read_text().replace("none,GCE,89.0,1.0,1", "none,GCE,,,"))
-    assert "(#tinytable1-recipe-paper) | 1 of 3, and 1 variant of ours | 1 | 0 | 0 | 0 | 0 |" in shown()
+    assert "(#tinytable1-recipe-paper) | 1 of 3, and 1 variant of ours | 1 | 0 | 0 | 0 | 0 | 0 |" in shown()
 
 
 def test_each_recipe_has_a_section_of_its_own(record, shown):
@@ -91,7 +91,29 @@ def test_where_no_run_came_to_its_end_it_is_said(record, shown):
 
 def test_runs_that_failed_are_told_beside_what_the_others_reached(record, shown):
     record({("CE", "none"): (0.90, 0.91, None)})
-    assert "| CE | **90.50 ± 0.71**<br>**90.00 ± 1.00**<br>+0.50 within<br>1 of 3 runs failed |" in shown()
+    assert "| CE | **90.50 ± 0.71**<br>**90.00 ± 1.00**<br>+0.50<br>1 of 3 runs failed |" in shown()
+
+
+def test_a_cell_that_has_not_as_many_runs_as_others_says_how_many(record, shown):
+    folder = record(
+        {("CE", "none"): (0.9, 0.91), ("CE", "symmetric:0.4"): (0.7, 0.71, 0.72), ("GCE", "none"): (0.8, 0.9)}
+    )
+    assert "+1.00 within<br>3 runs |" in shown()
+    lines = (folder / "runs.jsonl").read_text().splitlines(keepends=True)
+    (folder / "runs.jsonl").write_text(
+        "".join(line for line in lines if '"noise": "none"' in line or '"seed": 0' in line)
+    )
+    assert "<br>1 of 3 runs |" in shown()
+
+
+def test_runs_of_a_cell_that_were_not_made_alike_are_told(record, shown):
+    record({("CE", "none"): (0.9, 0.91)})
+    assert "made alike" not in shown()
+    record({("CE", "none"): (0.9, 0.91, 0.92)}, commit="decade")
+    alike = shown()
+    record({("CE", "none"): (0.9,)}, commit="c0ffee")
+    assert "made alike" not in alike
+    assert "\n- digits, none, CE: its runs were not made alike: code c0ffee (1 run), decade (2 runs)\n" in shown()
 
 
 def test_the_deviations_of_measured_papers_are_told(record, shown):

@@ -1,4 +1,5 @@
 import csv
+from dataclasses import replace
 from io import StringIO
 from math import nan
 
@@ -30,7 +31,7 @@ def test_a_row_says_where_what_and_how_far_off():
         "90.00 ± 1.00",
         "–",
     )
-    assert (first["difference"], first[""]) == ("+0.33", "within noise")
+    assert (first["difference"], first[""]) == ("+0.33", "–")  # near, but a run failed
     assert (second["data"], second["difference"], second[""]) == ("mnist, lenet5", "-2.20", "off")
     assert (third["runs"], third["ours"], third["difference"], third[""]) == ("0", "–", "–", "–")
 
@@ -57,15 +58,41 @@ def test_a_spread_far_beyond_the_published_is_told():
 
 
 def test_of_some_cells_the_stars_are_those_of_all():
-    unprinted = Beside(CE._replace(mean=nan, std=None), FOUND[0].ours, "last", 5)
-    together = [unprinted, Beside(LN._replace(net=""), FOUND[1].ours, "last", 5)]
+    together = [FOUND[0], Beside(LN._replace(net=""), FOUND[1].ours, "last", 5)]
     assert [row[HEAD.index("ours")] for row in rows(together[:1], together)] == ["71.00 ± 1.00"]
 
 
+def test_a_variant_of_ours_takes_no_star_from_methods_of_the_paper_and_has_none():
+    best = Beside(CE._replace(mean=nan, std=None, method="mine"), {"last": Spread(99.0, 0.1, 3)}, "last", 5)
+    assert [row["ours"] for row in by_name([FOUND[0], best])] == ["71.00 ± 1.00 *", "99.00 ± 0.10"]
+
+
+def test_what_lacks_runs_says_how_many_it_should_have():
+    (found,) = by_name([Beside(CE, {"last": Spread(71.0, 1.0, 3)}, "last", 5, missing=2)])
+    assert found["runs"] == "3 of 5"
+
+
+def test_beside_a_single_figure_within_noise_says_so():
+    (found,) = by_name([Beside(CE._replace(std=None), {"last": Spread(71.0, 1.0, 3)}, "last", 5)])
+    assert found[""] == "within noise, single figure"
+
+
+def test_cells_whose_runs_were_not_made_alike_are_told_below():
+    text = markdown("tiny/table1", [replace(FOUND[0], unlike="torch 2.11 (1 run), 2.12 (2 runs)")])
+    told = "mnist, random:0.4:exact, CE: its runs were not made alike: torch 2.11 (1 run), 2.12 (2 runs)"
+    assert text.splitlines()[-1] == told
+
+
+def test_latex_says_in_comments_how_it_was_made():
+    text = latex("tiny/table1", FOUND, [("command", "first\nsecond"), ("device", "cpu")])
+    assert text.splitlines()[-3:] == ["% command: first", "% command: second", "% device: cpu"]
+
+
 def test_markdown_has_a_line_for_each_cell():
-    title, empty, *lines = markdown("tiny/table1, recipe fast", FOUND).splitlines()
+    title, empty, *lines, _, legend = markdown("tiny/table1, recipe fast", FOUND).splitlines()
     assert (title, empty) == ("tiny/table1, recipe fast", "")
     assert len(lines) == 2 + len(FOUND)
+    assert legend.startswith("*: not significantly worse than the best")
     assert {line.count("|") for line in lines} == {len(HEAD) + 1}
 
 
@@ -86,12 +113,14 @@ def test_numbers_are_there_for_programs():
     )
     assert float(first["ours_mean"]) == 71.0
     assert float(first["difference"]) == pytest.approx(0.33)
-    assert (first["within"], first["failed"], first["published_runs"]) == ("1", "1", "5")
+    assert (first["within"], first["failed"], first["published_runs"]) == ("", "1", "5")
+    assert (first["missing"], first["unlike"]) == ("0", "")
     assert (third["ours_mean"], third["within"], third["published_std"]) == ("", "", "")
 
 
 def test_cells_are_counted():
-    assert counts(FOUND) == "2 of 3 cells measured: 1 within noise, 1 off"
+    assert counts(FOUND) == "2 of 3 cells measured: 1 off, 1 not judged"
+    assert counts([replace(FOUND[0], failed=0)]) == "1 of 1 cells measured: 1 within noise"
     alone = Beside(CLEAN, {"last": Spread(98.0, None, 1)}, "last", 5)
     assert counts([alone]) == "1 of 1 cells measured: 1 not judged"
     assert counts(FOUND[2:]) == "0 of 1 cells measured"

@@ -102,6 +102,14 @@ def test_the_title_names_the_epoch_that_our_figures_are_of(tiny, found):
     assert titled(Table(tiny, "table1"), "paper", calibrated).endswith("; epoch of ours: selected")
 
 
+def test_files_for_people_tell_how_the_table_was_made(tiny, found, tmp_path):
+    facts = [("command", "labelnoise reproduce tiny/table1"), ("commit", "c0ffee")]
+    document, _, latex, page = write_all(Table(tiny, "table1"), found, "paper", tmp_path, facts=facts)
+    assert "| command | `labelnoise reproduce tiny/table1` |\n| commit | c0ffee |\n" in document.read_text()
+    assert "% commit: c0ffee" in latex.read_text()
+    assert "c0ffee" in page.read_text()
+
+
 def test_a_number_of_seeds_that_is_not_stated_is_said_to_be_assumed():
     assert published_over({"seeds": 5}) == "over 5 seeds where a spread is printed, else one"
     assert "(assumed, for it is not stated)" in published_over(paper("f_divergence").facts["protocol"])

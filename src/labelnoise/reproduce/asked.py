@@ -58,8 +58,11 @@ def chosen(cells: Sequence[Cell], only: Mapping[str, Sequence[str]]) -> list[Cel
             if value not in known:
                 raise InputError(f"no cell has {key} {value!r}; {_instead(key, value, known)}")
     found = _having(cells, only)
-    if not found:
-        raise InputError(f"no cell has all of that; {_loosened(cells, only)}")
+    for key, values in only.items():
+        there = {getattr(cell, key) for cell in found}
+        for value in values:
+            if value not in there:
+                raise InputError(f"no cell with {key} {value!r} has the rest; {_loosened(cells, only, key, value)}")
     return found
 
 
@@ -67,12 +70,13 @@ def _having(cells: Sequence[Cell], only: Mapping[str, Sequence[str]]) -> list[Ce
     return [cell for cell in cells if all(getattr(cell, key) in values for key, values in only.items())]
 
 
-def _loosened(cells: Sequence[Cell], only: Mapping[str, Sequence[str]]) -> str:
-    for key in reversed(list(only)):
-        rest = {name: values for name, values in only.items() if name != key}
+def _loosened(cells: Sequence[Cell], only: Mapping[str, Sequence[str]], kept: str, value: str) -> str:
+    # what each of the other keys may be instead
+    for key in (each for each in reversed(list(only)) if each != kept):
+        rest = {name: values for name, values in only.items() if name != key} | {kept: [value]}
         if known := sorted({getattr(cell, key) for cell in _having(cells, rest)}):
-            return f"beside the rest {key} may be {', '.join(known)}"
-    return "leave out one --only"
+            return f"with it {key} may be {', '.join(known)}"
+    return "ask for it by a command of its own"
 
 
 def _instead(key: str, value: str, known: Sequence[str]) -> str:

@@ -43,6 +43,8 @@ class Beside:
     seeds: int  # of the published mean
     failed: int = 0  # runs whose loss was no number in the end
     noise_rate: float | None = None  # share of training labels that came out wrong, mean over runs
+    missing: int = 0  # runs that were asked for and are not finished
+    unlike: str = ""  # in what its runs were made otherwise than each other
 
     @property
     def published(self) -> Spread | None:
@@ -74,10 +76,19 @@ class Beside:
 
     @property
     def within(self) -> bool | None:
-        """Whether chance explains the difference; None where nothing tells how large chance is."""
+        """Whether chance explains the difference; None where nothing tells how large chance is.
+
+        Nor does a mean that is near tell much where runs have failed, which are not in it.
+        """
         if self.difference is None or self.error is None:
             return None
-        return abs(self.difference) <= ERRORS * self.error
+        near = abs(self.difference) <= ERRORS * self.error
+        return None if near and self.failed else near
+
+    @property
+    def single(self) -> bool:
+        """Whether the published figure has no spread, so that only ours tells how large chance is."""
+        return self.published is not None and self.published.std is None
 
     @property
     def chance(self) -> float | None:

@@ -11,18 +11,25 @@ Box = tuple[frozenset[str], ...]  # of each key some values; all combinations of
 
 
 def commands(
-    table: Table, recipe: Recipe, seeds: dict[Cell, int], out: str, everything: Sequence[Cell] = ()
+    table: Table,
+    recipe: Recipe,
+    seeds: dict[Cell, int],
+    out: str,
+    everything: Sequence[Cell] = (),
+    *,
+    flags: Sequence[str] = (),
 ) -> list[str]:
     """For cells with so many runs each: as few commands as there are blocks of equal numbers.
 
-    Of a figure, `everything` is what it draws.
+    Of a figure, `everything` is what it draws; `flags` say how the device is used.
     """
     everything = everything or table.paper.cells(table.name)
     found = []
     for count in dict.fromkeys(seeds.values()):
         for box in boxes([cell for cell, runs in seeds.items() if runs == count]):
             words = ["labelnoise", "reproduce", str(table), *_only(box, everything), "--seeds", str(count)]
-            words += ["--recipe", recipe] if recipe != "paper" else []
+            kind, _, search = recipe.partition("-")
+            words += [*(["--recipe", kind] if kind != "paper" else []), *(["--search"] if search else []), *flags]
             found.append(" ".join(map(quote, [*words, "--out", out])))
     return found
 

@@ -17,12 +17,19 @@ from labelnoise.reproduce import asked, reasons, stale
 from labelnoise.reproduce.asked import KEYS, Table
 from labelnoise.reproduce.beside import Beside
 from labelnoise.reproduce.groups import Recipe
-from labelnoise.reproduce.kept import CELLS, beside, finished
+from labelnoise.reproduce.kept import CELLS, besides, finished
 from labelnoise.reproduce.outcomes import Outcome
 from labelnoise.reproduce.reasons import Reason
 
 REASONS = "reasons.yaml"
-VERDICTS = ("within noise", "within, wide spread", "off, reason suspected", "off, no reason known", "not judged")
+VERDICTS = (
+    "within noise",
+    "within, wide spread",
+    "within, single figure",
+    "off, reason suspected",
+    "off, no reason known",
+    "not judged",
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,9 @@ class Measured:
             return "off, reason suspected" if self.reason else "off, no reason known"
         if self.beside.within is None:
             return "not judged"
-        return "within, wide spread" if self.beside.wide else "within noise"
+        if self.beside.wide:
+            return "within, wide spread"
+        return "within, single figure" if self.beside.single else "within noise"
 
 
 class Committed(NamedTuple):
@@ -104,8 +113,9 @@ def _read(folder: Path, known: list[Reason]) -> Committed:
     cells = table.paper.cells(table.name)
     _check(table, cells, recipe, folder)
     own = finished(table, cells, recipe, folder)
-    besides = {cell: beside(cell, runs, table.paper.facts["protocol"]) for cell, runs in own.items() if runs}
-    measured = [Measured(found, tuple(own[cell])) for cell, found in besides.items()]
+    measured = [
+        Measured(each, tuple(own[each.cell])) for each in besides(table, cells, recipe, folder) if own[each.cell]
+    ]
     return Committed(table, recipe, folder, [_explained(each, folder, table, recipe, known) for each in measured])
 
 

@@ -7,10 +7,9 @@ from labelnoise.errors import InputError
 from labelnoise.papers.figures import Figure, figures
 from labelnoise.papers.paper import paper, papers
 from labelnoise.reproduce.asked import Table
-from labelnoise.reproduce.commands import commands
 from labelnoise.reproduce.committed import named
 from labelnoise.reproduce.kept import finished
-from labelnoise.reproduce.origin import made
+from labelnoise.reproduce.origin import origin
 
 
 def gallery(results: Path, seen_from: str) -> Iterator[str]:
@@ -30,11 +29,9 @@ def _trained(asked: Table, figure: Figure, folder: Path) -> str:
     own = {cell: runs for cell, runs in finished(asked, figure.cells, recipe, folder).items() if runs}
     if not own:
         raise InputError(f"{folder} has a picture but no finished run of {asked}; restore its records or delete it")
-    seeds = {cell: len(runs) for cell, runs in own.items()}
-    typed = commands(asked, recipe, seeds, "/".join(folder.parts[-3:]), figure.cells)
-    runs = list({run.run: run for several in own.values() for run in several}.values())
-    facts = ", ".join(f"{key} {value}" for key, value in made(runs))
-    return f"{' and '.join(f'`{command}`' for command in typed)}: {facts}."
+    (_, typed), *made = origin(asked, recipe, own, "/".join(folder.parts[-3:]), figure.cells)
+    facts = ", ".join(f"{key} {value}" for key, value in made)
+    return f"{' and '.join(f'`{command}`' for command in typed.splitlines())}: {facts}."
 
 
 def _computed(asked: Table) -> str:

@@ -20,6 +20,7 @@ from labelnoise.reproduce.asked import KEYS, Table
 from labelnoise.reproduce.beside import Beside, spread
 from labelnoise.reproduce.groups import Recipe
 from labelnoise.reproduce.outcomes import Outcome
+from labelnoise.reproduce.unlike import unlike
 
 OUTCOMES, CELLS = "runs.jsonl", "cells.jsonl"
 
@@ -69,8 +70,9 @@ def closed(folder: Path) -> AbstractContextManager[Any]:
 
 def besides(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> list[Beside]:
     """Cells beside what their runs have reached, as far as they are finished."""
-    own = finished(table, cells, recipe, folder)
-    return [beside(cell, own[cell], table.paper.facts["protocol"]) for cell in cells]
+    own, wanted = finished(table, cells, recipe, folder), made(table, cells, recipe, folder)
+    protocol = table.paper.facts["protocol"]
+    return [beside(cell, own[cell], protocol, missing=len(wanted[cell].runs) - len(own[cell])) for cell in cells]
 
 
 def finished(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> dict[Cell, list[Outcome]]:
@@ -85,8 +87,8 @@ def made(table: Table, cells: Sequence[Cell], recipe: Recipe, folder: Path) -> d
     return {cell: known.get(_key(table, recipe, cell), Made()) for cell in cells}
 
 
-def beside(cell: Cell, own: Sequence[Outcome], protocol: Mapping[str, object]) -> Beside:
-    """A cell and what its runs reached."""
+def beside(cell: Cell, own: Sequence[Outcome], protocol: Mapping[str, object], *, missing: int = 0) -> Beside:
+    """A cell and what its runs reached; so many others are missing."""
     healthy = [each for each in own if not each.failed]
     rules = list(healthy[0].measures) if healthy else []
     values = {rule: [each.measured(rule, cell.measure) for each in healthy] for rule in rules}
@@ -97,7 +99,16 @@ def beside(cell: Cell, own: Sequence[Outcome], protocol: Mapping[str, object]) -
     }
     rates = [each.noise_rate for each in own if each.noise_rate is not None]
     rate = mean(rates) if rates else None
-    return Beside(cell, ours, str(protocol["reported"]), int(str(protocol["seeds"])), len(own) - len(healthy), rate)
+    return Beside(
+        cell,
+        ours,
+        str(protocol["reported"]),
+        int(str(protocol["seeds"])),
+        failed=len(own) - len(healthy),
+        noise_rate=rate,
+        missing=missing,
+        unlike=unlike(own),
+    )
 
 
 def _key(table: Table, recipe: Recipe, cell: Cell) -> Key:

@@ -1,26 +1,50 @@
-"""Of committed runs: by which command they are made again, on what, by which software, of which code and when."""
+"""Of finished runs: by which command they are made again, on what, by which software, of which code and when."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from labelnoise.data.rows import counted
+from labelnoise.papers.paper import Cell
+from labelnoise.reproduce.asked import Table
 from labelnoise.reproduce.commands import commands
-from labelnoise.reproduce.committed import Committed
+from labelnoise.reproduce.groups import Recipe
 from labelnoise.reproduce.outcomes import Outcome
 
+Facts = Iterable[tuple[str, str]]
+
 SOFTWARE = ("labelnoise", "torch")
+CPU = "cpu"  # which computes in float32
+AUTO = "auto (layers with BatchNorm in bfloat16, products of all others in tf32)"
 
 
-def origin(each: Committed) -> Iterator[tuple[str, str]]:
-    """Facts by name."""
-    runs = list({run.run: run for cell in each.cells for run in cell.runs}.values())
-    seeds = {cell.cell: len(cell.runs) for cell in each.cells}
-    typed = commands(each.table, each.recipe, seeds, "/".join(each.folder.parts[-3:]))
-    yield "command", "<br>".join(f"`{command}`" for command in typed)
-    yield from made(runs)
+def origin(
+    asked: Table, recipe: Recipe, own: Mapping[Cell, Sequence[Outcome]], out: str, everything: Sequence[Cell] = ()
+) -> Iterator[tuple[str, str]]:
+    """Facts by name, a line for each command, of the finished runs of each cell; `everything` is as in `commands`."""
+    runs = list({run.run: run for several in own.values() for run in several}.values())
+    seeds = {cell: len(several) for cell, several in own.items()}
+    yield "command", "\n".join(commands(asked, recipe, seeds, out, everything, flags=_flags(runs)))
+    yield from _made(runs)
 
 
-def made(runs: Sequence[Outcome]) -> Iterator[tuple[str, str]]:
-    """Of which seeds and when, on what, by which code."""
+def in_markdown(facts: Facts) -> Iterator[tuple[str, str]]:
+    """The same with commands as code."""
+    for name, value in facts:
+        yield name, "<br>".join(f"`{line}`" for line in value.splitlines()) if name == "command" else value
+
+
+def _flags(runs: Iterable[Outcome]) -> list[str]:
+    # by which a command uses a device as all of these runs did; none where they differ
+    ways = {tuple(sorted(run.facts["execution"].items())) for run in runs}
+    found: list[str] = []
+    for name, value in ways.pop() if len(ways) == 1 else ():
+        if value is True:
+            found.append(f"--{name}")
+        elif value not in (False, None, "auto"):
+            found += [f"--{name}", value]
+    return found
+
+
+def _made(runs: Sequence[Outcome]) -> Iterator[tuple[str, str]]:
     numbers = ", ".join(map(str, sorted({run.config["seed"] for run in runs})))
     days = sorted({run.facts["finished"][:10] for run in runs})
     yield "runs", f"{len(runs)} of seeds {numbers}, finished {' to '.join(dict.fromkeys((days[0], days[-1])))}"
@@ -32,8 +56,9 @@ def made(runs: Sequence[Outcome]) -> Iterator[tuple[str, str]]:
 
 def _execution(run: Outcome) -> str:
     asked = run.facts["execution"]
-    flags = [name for name in ("deterministic", "eager") if asked[name]]
-    return ", ".join([run.facts["executor"], f"precision {asked['precision']}", *flags])
+    ways = [name for name in ("deterministic", "eager") if asked[name]]
+    exactly = asked["precision"] if asked["precision"] != "auto" or run.facts["device"] == CPU else AUTO
+    return ", ".join([run.facts["executor"], f"precision {exactly}", *ways])
 
 
 def _software(run: Outcome) -> str:

@@ -8,7 +8,7 @@ from labelnoise.data.rows import counted
 from labelnoise.reproduce import tables
 from labelnoise.reproduce.committed import VERDICTS, Committed, Measured
 from labelnoise.reproduce.gallery import gallery
-from labelnoise.reproduce.origin import origin
+from labelnoise.reproduce.origin import in_markdown, origin
 from labelnoise.reproduce.tables import lined, placed
 from labelnoise.reproduce.writing import RECIPES, parts, published_over, reported
 
@@ -26,9 +26,14 @@ figure; below that the difference in points. It is within noise up to two standa
 nothing tells how large chance is. Two standard errors of few runs are little: of trainings that are alike, three runs
 are off beside a mean of five in one cell of ten, and beside a single run in two of eleven. Bold figures are not
 significantly worse than the best of their column (pooled two-sided t-test at 5 %); of published ones, those that the
-paper prints so, and of ours among the methods that are measured. Under a noise stands the share of training labels that
-came out wrong, mean over all runs. For what is off, p of that test says how often chance alone makes a difference as
-large, and a sentence what we suspect: these are written by hand, in part after trials that are not kept.
+paper prints so, and of ours among the measured cells with a published figure. The number of runs stands in a cell that
+has not as many as most of its table. Under a noise stands the share of training labels that came out wrong, mean over
+all runs. For what is off, p of that test says how often chance alone makes a difference as large, and a sentence what
+we suspect: these are written by hand, in part after trials that are not kept.
+
+How exactly numbers are computed belongs to no recipe. On a GPU it is as fast as is safe, which *precision auto* spells
+out, and not as the authors did; [what that does to results](performance.md#whether-fast-execution-bends-results) is
+measured. Where runs of one cell differ in that, in code, torch or device, a line below the table says so.
 """
 UNKNOWN = "No reason is known yet."
 WIDE = "Spread far wider than the published one (F-test at 1 %), so that being within noise says little there."
@@ -65,12 +70,15 @@ def _section(each: Committed) -> Iterator[str]:
         f"{facts['title']}. Recipe {each.recipe}: {RECIPES[each.recipe]}. Epoch of ours: "
         f"{reported(besides)}. Published: {published_over(facts['protocol'])}."
     )
-    yield lined([("", ""), *origin(each)])
+    own = {cell.cell: cell.runs for cell in each.cells}
+    yield lined([("", ""), *in_markdown(origin(each.table, each.recipe, own, "/".join(each.folder.parts[-3:])))])
     yield from _grids(list(parts(besides)))
     if off := list(_off(each.cells)):
         yield "\n".join(["Off:", "", *off])
     if wide := list(_wide(each.cells)):
         yield "\n".join([f"{WIDE} Seed by seed:", "", *wide])
+    if unlike := list(tables.remarks(besides))[1:]:
+        yield "\n".join(f"- {sentence}" for sentence in unlike)
     yield _folded("Every cell at its last, selected and oracle epoch", lined([tables.HEAD, *tables.rows(besides)]))
 
 
@@ -107,8 +115,8 @@ def _shown(cell: Mapping[str, Any] | None) -> str:
     published = f"**{cell['published']}**" if cell["published_best"] else cell["published"]
     verdict = {"off": "**off**"}.get(cell["verdict"], cell["verdict"])
     difference = f"{cell['difference'].removesuffix(' !')} {verdict}".strip()
-    failed = f"<br>{cell['failed']}" if cell["failed"] else ""
-    text = f"{ours}<br>{published}<br>{difference or 'no figure'}{failed}"
+    runs = f"<br>{cell['runs']}" if cell["runs"] else ""
+    text = f"{ours}<br>{published}<br>{difference or 'no figure'}{runs}"
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 

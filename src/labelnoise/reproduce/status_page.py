@@ -20,8 +20,9 @@ what came out. [Measured results](results.md) has the figures, and why cells are
 
 A cell is runnable if the package has its data set, noise, method, network and settings, and anybody can get the data:
 it is measured, or left. Where our runs spread far more than the published ones (F-test at 1 %), being within noise says
-little, and is counted apart. Some of the measured are not judged, for neither side has a spread. A cell that needs data
-on request is not runnable here, but it is for whoever has them.
+little, and is counted apart; so are cells of which a single figure is published, beside which our own spread alone says
+how large chance is. Not judged is what has no spread on either side, and what is near while runs of ours have failed. A
+cell that needs data on request is not runnable here, but it is for whoever has them.
 """
 HEAD = ["", "cells", "runnable", "measured", *VERDICTS, LEFT, ON_REQUEST]
 Census = Mapping[str, Sequence[Standing]]  # by table

@@ -11,6 +11,10 @@ from labelnoise.reproduce.beside import LESS, Beside, Spread, not_worse
 
 RULES = ("last", "selected", "oracle")
 VERDICTS = {True: "within noise", False: "off", None: "–"}
+LEGEND = (
+    "*: not significantly worse than the best of its column among those with a published figure, by the pooled "
+    "two-sided t-test at 5 %; of published figures, those that the paper prints so"
+)
 HEAD = ("data", "noise", "wrong labels", "method", "runs", *RULES, "ours", "published", "difference", "")
 LATEX = str.maketrans(
     {character: rf"\{character}" for character in "&%$#_{}"} | {"\\": r"\textbackslash{}", "±": r"$\pm$"}
@@ -37,13 +41,23 @@ def rows(found: Sequence[Beside], among: Sequence[Beside] | None = None) -> Iter
             _starred(_shown(each.reached), ours),
             _starred(_shown(each.published), published),
             "–" if difference is None else f"{difference:+.2f}",
-            VERDICTS[each.within] + (", wide spread" if each.wide else ""),
+            _verdict(each),
         )
+
+
+def remarks(found: Sequence[Beside]) -> Iterator[str]:
+    """What to know beside a table: what stars are, and cells whose runs were not made alike."""
+    yield LEGEND
+    for each in found:
+        if each.unlike:
+            place = f"{placed(each.cell)}, {each.cell.noise}, {each.cell.method}"
+            yield f"{place}: its runs were not made alike: {each.unlike}"
 
 
 def markdown(title: str, found: Sequence[Beside], among: Sequence[Beside] | None = None) -> str:
     """A table for a document; its stars are those of all cells among which these are."""
-    return f"{title}\n\n{lined([HEAD, *rows(found, among)])}\n"
+    told = "\n\n".join([lined([HEAD, *rows(found, among)]), *remarks(found)])
+    return f"{title}\n\n{told}\n"
 
 
 def lined(rows: Iterable[Sequence[str]]) -> str:
@@ -52,8 +66,8 @@ def lined(rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *body])
 
 
-def latex(title: str, found: Sequence[Beside]) -> str:
-    """A `tabular` for a paper."""
+def latex(title: str, found: Sequence[Beside], facts: Iterable[tuple[str, str]] = ()) -> str:
+    """A `tabular` for a paper, with what is to be known in comments."""
     lines = [" & ".join(text.translate(LATEX) for text in line) + r" \\" for line in (HEAD, *rows(found))]
     return "\n".join(
         [
@@ -63,6 +77,8 @@ def latex(title: str, found: Sequence[Beside]) -> str:
             r"\hline",
             *lines[1:],
             r"\end{tabular}",
+            *(f"% {remark}" for remark in remarks(found)),
+            *(f"% {name}: {line}" for name, value in facts for line in value.splitlines()),
             "",
         ]
     )
@@ -73,12 +89,13 @@ def table(name: str, recipe: str, found: Sequence[Beside]) -> str:
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     sides = [f"{side}_{part}" for side in (*RULES, "ours", "published") for part in ("mean", "std", "runs")]
-    rest = ("failed", "noise_rate", "difference", "error", "within", "ours_best", "published_best")
-    writer.writerow(["table", "recipe", *KEYS, "reported", *sides, *rest])
+    rest = ("failed", "missing", "noise_rate", "difference", "error", "within", "ours_best", "published_best")
+    writer.writerow(["table", "recipe", *KEYS, "reported", *sides, *rest, "unlike"])
     for each, best in zip(found, marks(found), strict=True):
         spreads = [*(each.ours.get(rule) for rule in RULES), each.reached, each.published]
         numbers = [value for spread in spreads for value in (spread or (None,) * 3)]
-        verdict = [each.failed, each.noise_rate, each.difference, each.error, each.within, *best]
+        counted = [each.failed, each.missing, each.noise_rate]
+        verdict = [*counted, each.difference, each.error, each.within, *best]
         writer.writerow(
             [
                 name,
@@ -86,6 +103,7 @@ def table(name: str, recipe: str, found: Sequence[Beside]) -> str:
                 *(getattr(each.cell, key) for key in KEYS),
                 each.reported,
                 *map(_number, [*numbers, *verdict]),
+                each.unlike,
             ]
         )
     return text.getvalue()
@@ -107,14 +125,18 @@ def placed(cell: Cell) -> str:
 
 
 def marks(found: Sequence[Beside]) -> list[tuple[bool, bool]]:
-    """Of each cell, whether ours and the published figure are not worse than the best of their column."""
+    """Of each cell, whether ours and the published figure are not worse than the best of their column.
+
+    Ours without a published figure beside them do not compete where others have one.
+    """
     columns: dict[int, tuple[bool, bool]] = {}
     places = sorted(range(len(found)), key=lambda place: _column(found[place]))
     for _, together in groupby(places, key=lambda place: _column(found[place])):
         column = list(together)
         less = found[column[0]].cell.measure in LESS
-        ours = not_worse([found[place].reached for place in column], less=less)
-        columns |= {place: (mark, found[place].cell.best) for place, mark in zip(column, ours, strict=True)}
+        rivals = [place for place in column if found[place].cell.printed] or column
+        ours = dict(zip(rivals, not_worse([found[place].reached for place in rivals], less=less), strict=True))
+        columns |= {place: (ours.get(place, False), found[place].cell.best) for place in column}
     return [columns[place] for place in range(len(found))]
 
 
@@ -124,7 +146,13 @@ def _column(each: Beside) -> tuple[str, ...]:
 
 def _runs(each: Beside) -> str:
     runs = each.reached.runs if each.reached else 0
-    return f"{runs} of {runs + each.failed}" if each.failed else str(runs)
+    lacking = each.failed + each.missing
+    return f"{runs} of {runs + lacking}" if lacking else str(runs)
+
+
+def _verdict(each: Beside) -> str:
+    wide, single = ["wide spread"] * each.wide, ["single figure"] * (each.within is True and each.single)
+    return ", ".join([VERDICTS[each.within], *wide, *single])
 
 
 def _shown(spread: Spread | None) -> str:

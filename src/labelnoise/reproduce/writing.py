@@ -1,6 +1,7 @@
 """The files of a reproduced table, and what is said before it is trained."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -16,6 +17,7 @@ from labelnoise.reproduce.beside import Beside
 from labelnoise.reproduce.choices import Choice
 from labelnoise.reproduce.groups import Group, Recipe
 from labelnoise.reproduce.left import NONE, Left, left, together
+from labelnoise.reproduce.origin import in_markdown
 from labelnoise.reproduce.outcomes import Outcome
 
 RECIPES = {
@@ -50,15 +52,22 @@ def announced(
 
 
 def write_all(
-    table: Table, found: Sequence[Beside], recipe: Recipe, out: Path, chosen: Sequence[Choice] = ()
+    table: Table,
+    found: Sequence[Beside],
+    recipe: Recipe,
+    out: Path,
+    chosen: Sequence[Choice] = (),
+    *,
+    facts: Sequence[tuple[str, str]] = (),
 ) -> list[Path]:
-    """Markdown, CSV, LaTeX and HTML; what a search has chosen is in another CSV."""
+    """Markdown, CSV, LaTeX and HTML; what a search has chosen is in another CSV. `facts` tell how it was made."""
     title = titled(table, recipe, found)
+    made = tables.lined([("", ""), *in_markdown(facts)]) + "\n" if facts else ""
     texts = {
-        ".md": "\n".join(filter(None, (tables.markdown(title, found), choices.markdown(chosen)))),
+        ".md": "\n".join(filter(None, (tables.markdown(title, found), choices.markdown(chosen), made))),
         ".csv": tables.table(str(table), recipe, found),
-        ".tex": tables.latex(title, found),
-        ".html": _page(table, found, recipe, chosen),
+        ".tex": tables.latex(title, found, facts),
+        ".html": _page(table, found, recipe, chosen, dict(facts)),
     }
     if chosen:
         texts["-chosen.csv"] = choices.table(str(table), recipe, chosen)
@@ -105,7 +114,9 @@ def _counts(part: Left, epochs: str, time: str) -> str:
     return "; ".join(filter(None, (new, there)))
 
 
-def _page(table: Table, found: Sequence[Beside], recipe: Recipe, chosen: Sequence[Choice]) -> str:
+def _page(
+    table: Table, found: Sequence[Beside], recipe: Recipe, chosen: Sequence[Choice], made: Mapping[str, str]
+) -> str:
     facts = table.paper.facts
     protocol = facts["protocol"]
     told = {
@@ -115,12 +126,14 @@ def _page(table: Table, found: Sequence[Beside], recipe: Recipe, chosen: Sequenc
         "ours": ours_over(found),
         "published": published_over(protocol),
         "chosen": protocol["chosen"],
+        **made,
     }
     return fill(
         "reproduced.html",
         str(table),
         counts=tables.counts(found),
         facts=told,
+        remarks=list(tables.remarks(found))[1:],
         parts=list(parts(found)),
         chosen={"head": choices.HEAD, "rows": list(choices.rows(chosen))},
         deviations=facts["deviations"],
@@ -129,7 +142,11 @@ def _page(table: Table, found: Sequence[Beside], recipe: Recipe, chosen: Sequenc
 
 def parts(found: Sequence[Beside]) -> Iterator[dict[str, Any]]:
     """Methods down, noises across, as papers have it: a table for each data set."""
-    shown = {each.cell: _shown(each, *marks) for each, marks in zip(found, tables.marks(found), strict=True)}
+    usual = Counter(each.reached.runs for each in found if each.reached).most_common(1)
+    shown = {
+        each.cell: _shown(each, *marks, usual=dict(usual))
+        for each, marks in zip(found, tables.marks(found), strict=True)
+    }
     for title in dict.fromkeys(tables.placed(cell) for cell in shown):
         cells = {(cell.method, cell.noise): text for cell, text in shown.items() if tables.placed(cell) == title}
         methods, noises = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
@@ -144,16 +161,24 @@ def _rate(found: Sequence[Beside], title: str, noise: str) -> float | None:
     return mean(rates) if rates else None
 
 
-def _shown(each: Beside, best: bool, published_best: bool) -> dict[str, Any]:
+def _shown(each: Beside, best: bool, published_best: bool, *, usual: Collection[int]) -> dict[str, Any]:
     off = "" if each.within is not False else " !"
     return {
         "ours": "–" if each.reached is None else str(each.reached),
         "published": "–" if each.published is None else str(each.published),
         "difference": "" if each.difference is None else f"{each.difference:+.2f}{off}",
         "verdict": {True: "within", False: "off", None: ""}[each.within],
-        "failed": f"{each.failed} of {each.failed + (each.reached.runs if each.reached else 0)} runs failed"
-        if each.failed
-        else "",
+        "runs": _counted(each, usual),
         "best": best,
         "published_best": published_best,
     }
+
+
+def _counted(each: Beside, usual: Collection[int]) -> str:
+    # how many runs, where it is not as many as usual
+    runs = each.reached.runs if each.reached else 0
+    if each.failed:
+        return f"{each.failed} of {runs + each.failed} runs failed"
+    if each.missing and runs:
+        return f"{runs} of {runs + each.missing} runs"
+    return "" if runs in usual or not runs else counted(runs, "run")
