@@ -18,7 +18,7 @@ def decided(people, tmp_path):
     def read(*lines, head=HEAD):
         path = tmp_path / "corrections.csv"
         path.write_text(
-            head + "".join(f"{line}\n" for line in lines).replace("AUDIT", people.dataset.fingerprint + "-0")
+            head + "".join(f"{line}\n" for line in lines).replace("AUDIT", people.dataset.fingerprint + "-01234567")
         )
         return read_decisions([path], people.dataset)
 
@@ -52,7 +52,7 @@ def test_a_line_says_what_its_columns_say(decided, line, found):
         ("3,tal,short,short,accept,AUDIT", "line 2: there is no class 'tal'"),
         ("3,short,tall,tall,accept,AUDIT", "line 2: row '3' has label 'tall', not 'short'"),
         ("3,tall,short,short,accept,0123456789abcdef-1", "line 2: decided about other data"),
-        ("3,tall,short,short,accept,", "line 2: decided about other data .fingerprint missing"),
+        ("3,tall,short,short,accept,", "line 2: the column 'audit' is empty or cut off"),
         ("x,,short,short,other,AUDIT", "line 2: row 'x' has no label to correct"),
         ("3,tall,short,short,maybe,AUDIT", "line 2: 'maybe' is no decision"),
         ("3,tall,short,,other,AUDIT", "line 2: the decision is other, but no class is corrected"),
@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_refused_in_a_sentence(decided, line, sentence):
 
 
 def test_a_file_that_a_spreadsheet_saved_in_another_encoding_is_told(people, tmp_path):
-    line = f"3,tall,caf\xe9,other,{people.dataset.fingerprint}-0\n"
+    line = f"3,tall,caf\xe9,other,{people.dataset.fingerprint}-01234567\n"
     (tmp_path / "c.csv").write_bytes(("id,given,corrected,decision,audit\n" + line).encode("latin-1"))
     with pytest.raises(InputError, match=r"line 2: there is no class .*save it as CSV UTF-8"):
         read_decisions([tmp_path / "c.csv"], people.dataset)
@@ -77,6 +77,29 @@ def test_the_same_row_may_not_be_decided_in_two_ways(decided):
     assert decided("3,tall,short,,accept,AUDIT", "3,tall,short,short,,AUDIT").corrected == {3: 0}
     with pytest.raises(InputError, match="line 3: row '3' is decided twice"):
         decided("3,tall,short,,accept,AUDIT", "3,tall,short,,reject,AUDIT")
+
+
+@pytest.mark.parametrize("end", range(1, 25))
+def test_a_line_whose_audit_is_cut_off_is_refused(decided, people, end):
+    whole = f"{people.dataset.fingerprint}-01234567"
+    with pytest.raises(InputError, match="line 3: the column 'audit' is empty or cut off; export the file again"):
+        decided("3,tall,short,,accept,AUDIT", f"5,tall,short,,accept,{whole[:-end]}")
+
+
+@pytest.mark.parametrize("left", [1, 2])
+def test_a_file_that_is_cut_off_between_lines_is_refused(decided, left):
+    lines = [f"{row},tall,short,accept,3,AUDIT" for row in (3, 5, 7)]
+    head = "id,given,corrected,decision,lines,audit\n"
+    assert len(decided(*lines, head=head).corrected) == 3
+    with pytest.raises(InputError, match=rf"is cut off: it has {left} of the 3 lines .* empty its column 'lines'"):
+        decided(*lines[:left], head=head)
+    assert len(decided(*(line.replace(",3,AUDIT", ",,AUDIT") for line in lines[:left]), head=head).corrected) == left
+
+
+@pytest.mark.parametrize("head", ["", "id,gi", HEAD])
+def test_a_file_without_a_line_is_refused(decided, head):
+    with pytest.raises(InputError, match=r"corrections\.csv is empty or cut off"):
+        decided(head=head)
 
 
 @pytest.mark.parametrize("lacking", ["id", "given", "audit"])

@@ -277,6 +277,7 @@ def test_what_is_exported_can_be_applied(table_tab, people, audit_of):
         "given": "tall",
         "corrected": "short",
         "decision": "accept",
+        "lines": "2",
         "audit": identity(audit, people.dataset),
     }
     assert read_decisions([path], people.dataset).corrected == {7: 0, 8: 0}

@@ -254,10 +254,11 @@
   }
 
   function corrections() {
-    const lines = [["id", "given", "corrected", "decision", "audit"].join(",")];
+    const lines = [["id", "given", "corrected", "decision", "lines", "audit"].join(",")];
+    const count = String(decisions.size); // in every line, so that a file that is cut off is known
     for (const row of data.rows) {
       const found = decisions.get(row.id);
-      if (found) lines.push([row.id, row.given, found.corrected, found.decision, data.audit].map(cell).join(","));
+      if (found) lines.push([row.id, row.given, found.corrected, found.decision, count, data.audit].map(cell).join(","));
     }
     return `\ufeff${lines.join("\r\n")}\r\n`;
   }

@@ -1,5 +1,6 @@
 """What people have decided about single labels, read from the files that an audit or its page wrote."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -13,7 +14,8 @@ from labelnoise.errors import InputError
 from labelnoise.registry import nearest
 from labelnoise.reviewing.spreadsheet import read_table
 
-NEEDED = ("id", "given", "audit")
+NEEDED, LINES = ("id", "given", "audit"), "lines"  # columns; the last one, of exports, says how many lines there are
+WHOLE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}")  # the name of an audit, which begins with the fingerprint of the data
 ACCEPT, REJECT, OTHER = "accept", "reject", "other"  # the suggestion; the given label is right; another class
 
 
@@ -72,19 +74,35 @@ def read_decisions(paths: Sequence[Path], dataset: Dataset) -> Decisions:
 
 def _checked(path: Path, dataset: Dataset) -> Iterator[tuple[str, Mapping[str, str]]]:
     # lines about rows that have a label; an audit tells of the others too
+    read, written = 0, 0
     for line, cells in read_table(path):
         if lacking := next((name for name in NEEDED if name not in cells), ""):
             raise InputError(f"{path} has no column {lacking!r}; apply a file that an audit or its page has written")
         place = f"{path}, line {line}"
-        if (theirs := cells["audit"].strip().partition("-")[0]) != dataset.fingerprint:
-            raise InputError(
-                f"{place}: decided about other data (fingerprint {theirs or 'missing'}, here {dataset.fingerprint}); "
-                "give the data of that audit, unchanged and with the same options"
-            )
+        _check_audit(cells["audit"].strip(), dataset, place)
+        read, written = read + 1, max(written, _count(cells.get(LINES, "")))
         if cells["given"].strip():
             yield place, cells
         elif cells.get("decision", "").strip() or cells.get("corrected", "").strip():
             raise InputError(f"{place}: row {cells['id']!r} has no label to correct; write it into the data themselves")
+    if not read:
+        raise InputError(f"{path} is empty or cut off; apply a file that an audit or its page has written")
+    if read < written:
+        raise InputError(
+            f"{path} is cut off: it has {read:,} of the {written:,} lines that were exported; export it again, or if "
+            f"you took lines out, empty its column {LINES!r}"
+        )
+
+
+def _check_audit(name: str, dataset: Dataset, place: str) -> None:
+    own = f"{dataset.fingerprint}-"
+    if not WHOLE.fullmatch(name) and own.startswith(name[: len(own)]):
+        raise InputError(f"{place}: the column 'audit' is empty or cut off; export the file again, or mend the line")
+    if not name.startswith(own):
+        raise InputError(
+            f"{place}: decided about other data (fingerprint {name.partition('-')[0]}, here {dataset.fingerprint}); "
+            "give the data of that audit, unchanged and with the same options"
+        )
 
 
 def _decided(cells: Mapping[str, str], given: int, classes: Mapping[str, int], place: str) -> int | None:
@@ -105,6 +123,10 @@ def _decided(cells: Mapping[str, str], given: int, classes: Mapping[str, int], p
     if decision and (label == given) != (decision == REJECT):
         raise InputError(f"{place}: the decision is {decision}, but corrected is {text!r}; mend one of them")
     return label
+
+
+def _count(text: str) -> int:
+    return int(text) if text.strip().isdecimal() else 0
 
 
 def _class(text: str, classes: Mapping[str, int], place: str) -> int:
