@@ -1,4 +1,7 @@
 import csv
+import html
+import re
+import shlex
 import sys
 from types import SimpleNamespace
 
@@ -284,6 +287,15 @@ def test_a_reviewed_table_is_applied_to_a_csv(survey, suspects):
     assert result.output == "2 of 20 rows dropped\ncleaned.csv\n"
     expected = survey.read_text().replace("p3;3;yes\n", "").replace("p4;4;no\n", "")
     assert (survey.parent / "cleaned.csv").read_text() == expected
+
+
+def test_the_command_on_the_page_applies_decisions(survey, suspects, tmp_path):
+    suspects("p3", "p4")
+    run("survey.csv", *COLUMNS, "data.categorical=[x]", "--classes", 'no,yes,"not, yet"')
+    decide({"p3": ("accept", "")}, out="corrections.csv")
+    page = (tmp_path / "audit" / "audit.html").read_text()
+    words = shlex.split(html.unescape(re.search(r"<code>labelnoise audit (.*?)</code>", page)[1]))
+    assert run(*words, "--mode", "relabel").output == "1 of 20 labels changed\ncleaned.csv\n"
 
 
 def test_weights_take_decisions_and_else_probabilities(survey, suspects):

@@ -14,6 +14,7 @@ from labelnoise.auditing.result import Audit
 from labelnoise.files import write
 from labelnoise.report.figures import MOST_DRAWN, MOST_NUMBERS, matrix
 from labelnoise.report.template import Panel, fill
+from labelnoise.reviewing.command import command
 from labelnoise.reviewing.kinds import kinds
 from labelnoise.reviewing.review import MOST, identity, labelled, suspicious
 from labelnoise.reviewing.shown import shown
@@ -51,6 +52,7 @@ def page(audit: Audit, source: Source, most: int = MOST) -> str:
         per_class=table(audit.per_class if audit.rate_known else {}, "class"),
         precision=table(_precision(audit.precision), "first rows"),
         planted=table(audit.planted, "planted"),
+        command=command(source, "corrections.csv"),
         script=script,
         digest=digest,
         data=embedded(_data(audit, source, rows)),

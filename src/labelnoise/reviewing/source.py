@@ -20,6 +20,7 @@ class Source(NamedTuple):
     settings: Data
     dataset: Dataset
     images: Path | None = None  # folder whose images may be shown where a table lists them; None: that of the table
+    named: tuple[str, ...] = ()  # classes that were named, in the order of columns of probabilities
 
     @classmethod
     def read(cls, settings: Data, classes: Sequence[str] | None = None) -> "Source":
@@ -28,7 +29,7 @@ class Source(NamedTuple):
         dataset = read_labelled(name, settings, classes) if is_own(name) else load(name, 0)
         further = [each for each in classes or () if each not in dataset.classes]
         dataset = replace(dataset, classes=(*dataset.classes, *further)) if further else dataset
-        return cls(Path(name) if is_own(name) else None, settings, dataset)
+        return cls(Path(name) if is_own(name) else None, settings, dataset, named=tuple(classes or ()))
 
     @property
     def kind(self) -> str:
