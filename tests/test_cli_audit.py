@@ -201,7 +201,7 @@ def test_a_class_that_no_row_has_may_be_named_suggested_and_applied(survey, tmp_
     assert result.exit_code == 0, result.output
     decide({"p3": ("accept", "")})
     result = run(*options, "--apply", "edited.csv", "--mode", "relabel", "--out", "c.csv")
-    assert result.output == "1 of 20 labels changed\nc.csv\n"
+    assert result.output == "1 decision: 1 of 20 labels changed\nc.csv\n"
     assert (tmp_path / "c.csv").read_text() == survey.read_text().replace("p3;3;yes", "p3;3;maybe")
 
 
@@ -218,7 +218,7 @@ def test_texts_are_judged_by_evidence_of_one_s_own_and_applied(tmp_path, monkeyp
     assert "inputs are made of" not in result.output
     decide({"3": ("accept", "")})
     result = run("t.csv", "--apply", "edited.csv", "--mode", "relabel", "--out", "c.csv")
-    assert result.output == "1 of 40 labels changed\nc.csv\n"
+    assert result.output == "1 decision: 1 of 40 labels changed\nc.csv\n"
 
 
 def test_settings_without_an_option_are_keys(tmp_path, monkeypatch):
@@ -280,11 +280,11 @@ def test_a_reviewed_table_is_applied_to_a_csv(survey, suspects):
     run(survey, *COLUMNS)
     decide({"p3": ("accept", ""), "p4": ("", "yes"), "p5": ("reject", "")})
     result = run(survey, *COLUMNS, "--apply", "edited.csv", "--mode", "relabel", "--out", "c.csv")
-    assert result.output == "2 of 20 labels changed\nc.csv\n"
+    assert result.output == "3 decisions: 2 of 20 labels changed\nc.csv\n"
     expected = survey.read_text().replace("p3;3;yes", "p3;3;no").replace("p4;4;no", "p4;4;yes")
     assert (survey.parent / "c.csv").read_text() == expected
     result = run(survey, *COLUMNS, "--apply", "edited.csv", "--mode", "drop")
-    assert result.output == "2 of 20 rows dropped\ncleaned.csv\n"
+    assert result.output == "3 decisions: 2 of 20 rows dropped\ncleaned.csv\n"
     expected = survey.read_text().replace("p3;3;yes\n", "").replace("p4;4;no\n", "")
     assert (survey.parent / "cleaned.csv").read_text() == expected
 
@@ -295,7 +295,20 @@ def test_the_command_on_the_page_applies_decisions(survey, suspects, tmp_path):
     decide({"p3": ("accept", "")}, out="corrections.csv")
     page = (tmp_path / "audit" / "audit.html").read_text()
     words = shlex.split(html.unescape(re.search(r"<code>labelnoise audit (.*?)</code>", page)[1]))
-    assert run(*words, "--mode", "relabel").output == "1 of 20 labels changed\ncleaned.csv\n"
+    assert run(*words, "--mode", "relabel").output == "1 decision: 1 of 20 labels changed\ncleaned.csv\n"
+
+
+def test_where_nothing_is_decided_that_is_told(survey, suspects):
+    suspects("p3")
+    run(survey, *COLUMNS)
+    result = run(survey, *COLUMNS, "--apply", "audit/review.csv", "--out", "c.csv")
+    assert result.output == "nothing is decided: 0 of 20 rows dropped\nc.csv\n"
+
+
+def test_quiet_tells_the_cleaned_file_alone(survey, suspects):
+    suspects("p3")
+    run(survey, *COLUMNS)
+    assert run(survey, *COLUMNS, "--apply", "audit/review.csv", "--out", "c.csv", "--quiet").output == "c.csv\n"
 
 
 def test_weights_take_decisions_and_else_probabilities(survey, suspects):
@@ -326,7 +339,7 @@ def test_a_folder_is_reviewed_and_applied(photos, suspects, tmp_path):
     assert len(labels("audit/cleaned")) == 7
     decide({"ant/00.png": ("other", "cat"), "bee/11.png": ("reject", "")})
     result = run("photos", "--apply", "edited.csv", "--mode", "relabel", "--out", "fixed")
-    assert result.output == "1 of 9 labels changed\nfixed\n"
+    assert result.output == "2 decisions: 1 of 9 labels changed\nfixed\n"
     before = labels("photos")
     assert before.pop("ant/00.png") == "ant"
     assert labels("fixed") == before | {"cat/00.png": "cat"}
@@ -341,7 +354,7 @@ def test_arrays_are_reviewed_and_applied(arrays, suspects):
     run("a.npz")
     decide({"4": ("accept", ""), "5": ("reject", "")})
     result = run("a.npz", "--apply", "edited.csv", "--mode", "relabel", "--out", "c.npz")
-    assert result.output == "1 of 12 labels changed\nc.npz\n"
+    assert result.output == "2 decisions: 1 of 12 labels changed\nc.npz\n"
     with np.load("c.npz") as after, np.load("a.npz") as before:
         assert np.flatnonzero(after["y"] != before["y"]).tolist() == [4]
 
@@ -356,7 +369,7 @@ def test_rows_whose_label_is_minus_one_have_none_and_stay(tmp_path, monkeypatch)
     assert "the label -1 is taken for none (rows: 1)" in result.output
     decide({"5": ("accept", "")})
     result = run("a.npz", "--apply", "edited.csv", "--mode", "relabel", "--out", "c.npz")
-    assert result.output == "1 of 19 labels changed\nc.npz\n"
+    assert result.output == "1 decision: 1 of 19 labels changed\nc.npz\n"
     with np.load("c.npz") as after:
         assert after["y"][3:7].tolist() == [1, -1, 0, 0]
 
@@ -424,7 +437,7 @@ def test_an_image_that_is_left_out_does_not_count_as_changed(photos, suspects, t
     run("photos")
     decide({"ant/00.png": ("accept", ""), "bee/11.png": ("accept", "")})
     result = run("photos", "--apply", "edited.csv", "--mode", "relabel", "--out", "fixed")
-    assert result.output.startswith("1 of 9 labels changed\n")
+    assert result.output.startswith("2 decisions: 1 of 9 labels changed\n")
 
 
 @pytest.mark.parametrize(("options", "hidden"), [((), True), (("--images", "photos"), False)])

@@ -92,7 +92,7 @@ def audit(
     names = _names(classes)
     source = Source.read(settings_of(data, options, keys), names)._replace(images=images)
     if applied:
-        _apply(source, applied, mode, out, force=force)
+        _apply(source, applied, mode, out, force=force, quiet=quiet)
         return
     from rich.console import Console
 
@@ -132,7 +132,9 @@ def audit(
         click.echo(str(path) if quiet else f"{what + ':':<10} {path}")
 
 
-def _apply(source: "Source", applied: tuple[Path, ...], mode: str, out: Path | None, *, force: bool) -> None:
+def _apply(
+    source: "Source", applied: tuple[Path, ...], mode: str, out: Path | None, *, force: bool, quiet: bool
+) -> None:
     from labelnoise.reviewing.cleaned import check_cleaned, check_form, default_name, write_cleaned
     from labelnoise.reviewing.corrections import read_decisions
     from labelnoise.reviewing.outcome import changes, outcome
@@ -141,9 +143,10 @@ def _apply(source: "Source", applied: tuple[Path, ...], mode: str, out: Path | N
     path = out or Path(default_name(source, mode))
     check_form(source, mode)
     check_cleaned(source, path, force=force)
-    decided = outcome(source.dataset, read_decisions(applied, source.dataset), mode)
-    done = write_cleaned(source, decided, path, force=force)
-    for sentence in (changes(source.dataset, done, mode), *on_losses(source.dataset, done), *on_images(source)):
+    decisions = read_decisions(applied, source.dataset)
+    done = write_cleaned(source, outcome(source.dataset, decisions, mode), path, force=force)
+    change = changes(source.dataset, done, mode, len(decisions.corrected))
+    for sentence in () if quiet else (change, *on_losses(source.dataset, done), *on_images(source)):
         click.echo(sentence)
     click.echo(str(path))
 

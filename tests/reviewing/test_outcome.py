@@ -13,21 +13,21 @@ def test_dropping_leaves_out_what_was_decided_to_be_wrong(people):
     done = outcome(people.dataset, DECIDED, "drop")
     assert np.flatnonzero(~done.kept).tolist() == [0]
     assert done.labels.tolist() == people.dataset.y_given.tolist()
-    assert changes(people.dataset, done, "drop") == "1 of 40 rows dropped"
+    assert changes(people.dataset, done, "drop", 2) == "2 decisions: 1 of 40 rows dropped"
 
 
 def test_relabelling_keeps_all_rows(people):
     done = outcome(people.dataset, DECIDED, "relabel")
     assert done.kept.all()
     assert np.flatnonzero(done.labels != people.dataset.y_given.numpy()).tolist() == [0]
-    assert changes(people.dataset, done, "relabel") == "1 of 40 labels changed"
+    assert changes(people.dataset, done, "relabel", 1) == "1 decision: 1 of 40 labels changed"
 
 
 def test_weights_are_what_is_decided_and_else_what_is_likely(people):
     done = outcome(people.dataset, DECIDED, "weight")
     assert done.weights[:5].tolist() == [0, 1, 1, 0.75, 1]
     assert done.kept.all()
-    assert changes(people.dataset, done, "weight") == "weights sum to 38.8, of 40 rows"
+    assert changes(people.dataset, done, "weight", 2) == "2 decisions: weights sum to 38.8, of 40 rows"
 
 
 @pytest.mark.parametrize(("wrong", "unknown"), [({}, 39), ({1: 0.5, 4: 0.25}, 37)])
@@ -49,4 +49,4 @@ def test_nothing_changes_without_reading_the_labels_anew(people):
 
 def test_where_nothing_is_decided_nothing_is_said_to_have_changed(people):
     done = outcome(people.dataset, Decisions({}, {}), "drop")
-    assert changes(people.dataset, done, "drop") == "0 of 40 rows dropped"
+    assert changes(people.dataset, done, "drop", 0) == "nothing is decided: 0 of 40 rows dropped"

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelnoise.data.dataset import Dataset
+from labelnoise.data.rows import counted
 from labelnoise.errors import InputError
 from labelnoise.reviewing.corrections import Decisions
 
@@ -41,11 +42,11 @@ def outcome(dataset: Dataset, decisions: Decisions, mode: str) -> Outcome:
     return Outcome(all_rows, given, weights)
 
 
-def changes(dataset: Dataset, done: Outcome, mode: str) -> str:
-    """A sentence on what was done."""
-    of = f"of {len(dataset):,}"
+def changes(dataset: Dataset, done: Outcome, mode: str, decided: int) -> str:
+    """A sentence on what was done, and on how many decisions."""
+    told, of = counted(decided, "decision") if decided else "nothing is decided", f"of {len(dataset):,}"
     if done.weights is not None:
-        return f"weights sum to {done.weights[done.kept].sum():,.1f}, {of} rows"
+        return f"{told}: weights sum to {done.weights[done.kept].sum():,.1f}, {of} rows"
     if mode == DROP:
-        return f"{(~done.kept).sum():,} {of} rows dropped"
-    return f"{(done.labels != dataset.y_given.numpy())[done.kept].sum():,} {of} labels changed"
+        return f"{told}: {(~done.kept).sum():,} {of} rows dropped"
+    return f"{told}: {(done.labels != dataset.y_given.numpy())[done.kept].sum():,} {of} labels changed"
