@@ -146,12 +146,50 @@ def test_a_class_that_loses_most_of_its_rows_is_told_in_terminal_and_page(survey
 
 def test_options_reach_the_audit(survey, suspects, tmp_path):
     audit = suspects("p3")
-    np.save(tmp_path / "p.npy", np.full((20, 2), 0.5, np.float32))
-    result = run(survey, *COLUMNS, "--probs", "p.npy", "--folds", 3, "--seed", 7, "--epochs", 2, "--method", "ce")
+    result = run(survey, *COLUMNS, "--folds", 3, "--seed", 7, "--epochs", 2, "--method", "ce", "--device", "cpu")
     assert result.exit_code == 0, result.output
     told = {name: audit.options[name] for name in ("folds", "seed", "epochs", "method", "device", "embeddings")}
-    assert told == {"folds": 3, "seed": 7, "epochs": 2, "method": "ce", "device": "auto", "embeddings": None}
+    assert told == {"folds": 3, "seed": 7, "epochs": 2, "method": "ce", "device": "cpu", "embeddings": None}
+    np.save(tmp_path / "p.npy", np.full((20, 2), 0.5, np.float32))
+    run(survey, *COLUMNS, "--probs", "p.npy", "--force")
     assert audit.options["probs"].shape == (20, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--probs", "--epochs", 3), "--epochs says how networks are trained, but with --probs none is; leave it out"),
+        (("--probs", "--folds", 5), "--folds says how networks are trained, but with --probs none is; leave it out"),
+        (("--embeddings", "--method", "gce"), "--method says how networks are trained, but with --embeddings"),
+        (("--embeddings", "--others", "ce"), "--others says how networks are trained, but with --embeddings"),
+        (("--apply", "--seed", 0), "--seed is for an audit, and --apply makes none; leave it out"),
+        (("--apply", "--rows", 9), "--rows is for an audit, and --apply makes none; leave it out"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(survey, suspects, tmp_path, options, sentence):
+    audit = suspects()
+    np.save(tmp_path / "file", np.full((20, 2), 0.5, np.float32))
+    what, *further = options
+    result = run(survey, *COLUMNS, what, "file.npy", *further)
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert sentence in result.output
+    assert not hasattr(audit, "options")
+
+
+def test_a_folder_for_images_of_a_folder_is_refused(photos, suspects):
+    suspects()
+    result = run("photos", "--images", "photos")
+    assert (result.exit_code, "--images is for tables that list images, which photos is not" in result.output) == (
+        2,
+        True,
+    )
+
+
+def test_embeddings_alone_are_learnt_from_in_folds(survey, suspects, tmp_path):
+    audit = suspects()
+    np.save(tmp_path / "e.npy", np.full((20, 2), 0.5, np.float32))
+    assert run(survey, *COLUMNS, "--embeddings", "e.npy", "--folds", 3).exit_code == 0
+    assert audit.options["folds"] == 3
 
 
 def test_the_classes_of_columns_can_be_told(survey, suspects, tmp_path):

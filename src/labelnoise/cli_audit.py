@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from labelnoise.cli_data import own_data_by_key, settings_of
 from labelnoise.errors import InputError
@@ -13,6 +14,15 @@ from labelnoise.errors import InputError
 if TYPE_CHECKING:
     from labelnoise.reviewing.source import Source
 
+NETWORKS = ("method", "others", "epochs", "device")
+IDLE = {  # options that do nothing beside another one, and why
+    "applied": (
+        ("probs", "embeddings", *NETWORKS, "folds", "seed", "images", "rows"),
+        "is for an audit, and {} makes none",
+    ),
+    "probs": ((*NETWORKS, "folds"), "says how networks are trained, but with {} none is"),
+    "embeddings": (NETWORKS, "says how networks are trained, but with {} none is"),
+}
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -87,10 +97,14 @@ def audit(
     Writes a folder: audit.html to look at suspicious rows and decide, review.csv for a spreadsheet, issues.csv with all
     rows, and cleaned data as the audit alone would have them. Decisions become cleaned data by --apply.
     """
+    from labelnoise.data.table import SUFFIXES
     from labelnoise.reviewing.source import Source
 
+    _check_effect()
     names = _names(classes)
     source = Source.read(settings_of(data, options, keys), names)._replace(images=images)
+    if images and source.kind not in SUFFIXES:
+        raise InputError(f"--images is for tables that list images, which {data} is not; leave it out")
     if applied:
         _apply(source, applied, mode, out, force=force, quiet=quiet)
         return
@@ -130,6 +144,15 @@ def audit(
         click.echo("\n".join([*lines(found), ""]))
     for what, path in paths.items():
         click.echo(str(path) if quiet else f"{what + ':':<10} {path}")
+
+
+def _check_effect() -> None:
+    context = click.get_current_context()
+    options = {each.name: each.opts[0] for each in context.command.params}
+    given = {name for name in options if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}
+    for name, (idle, why) in IDLE.items():
+        if name in given and (useless := [options[each] for each in idle if each in given]):
+            raise InputError(f"{useless[0]} {why.format(options[name])}; leave it out")
 
 
 def _apply(

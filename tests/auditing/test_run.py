@@ -93,9 +93,9 @@ def test_ids_and_classes_may_be_given():
     assert found.ids[:2] == (100, 101)
 
 
-@pytest.mark.parametrize("by", [{}, {"embeddings": X[:4]}], ids=["networks", "embeddings"])
+@pytest.mark.parametrize("by", [{"epochs": 2}, {"embeddings": X[:4]}], ids=["networks", "embeddings"])
 def test_fewer_folds_than_asked_for_are_noted(by):
-    found = audit(X[:4], Y[:4], folds=9, epochs=2, **by)
+    found = audit(X[:4], Y[:4], folds=9, **by)
     assert found.notes == ("9 folds were asked for, but 4 rows have a label; there are 4 folds", "judged")
 
 
@@ -116,6 +116,7 @@ def test_what_the_folds_did_otherwise_is_noted(monkeypatch):
         ((X, Y), {"seed": "a"}, "seed must be a whole number, not 'a'"),
         ((None, Y), {"embeddings": X, "method": "nonsense"}, "unknown method 'nonsense'"),
         ((None, Y), {"probs": PROBS, "others": "ce"}, "others are methods to train"),
+        ((None, Y), {"embeddings": X, "epochs": 3}, "epochs are of networks to train, but beside probs or embeddings"),
         ((None, Y), {"probs": PROBS[:5]}, "probs has 5 rows but there are 20 labels"),
         ((None, Y), {"probs": PROBS[:, 0]}, r"shape \(rows, classes\)"),
         ((None, Y), {"embeddings": X[:5]}, "a row for each of the 20 labels"),

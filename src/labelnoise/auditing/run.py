@@ -109,6 +109,8 @@ def _check_wishes(methods: tuple[str, ...], epochs: int | None, seed: int, *, le
         raise InputError("others are methods to train, but beside probs or embeddings nothing is; leave them out")
     if epochs is not None and (not isinstance(epochs, int | np.integer) or epochs < 1):
         raise InputError(f"epochs must be a whole number, at least 1, not {epochs!r}")
+    if epochs is not None and not learns:
+        raise InputError("epochs are of networks to train, but beside probs or embeddings none is; leave them out")
     if not isinstance(seed, int | np.integer):
         raise InputError(f"seed must be a whole number, not {seed!r}")
 
