@@ -128,6 +128,11 @@ def test_the_page_tells_rate_interval_classes_and_precision(people, audit_of):
         assert text in html
 
 
+def test_the_page_tells_how_many_of_its_rows_are_worth_a_look(people, audit_of):
+    html = page(audit_of(people.dataset, wrong=["7", "9"]), people)
+    assert "the 40 most suspicious rows, 2 wrong with a probability of 10 % or more; issues.csv has all" in html
+
+
 def test_where_the_rate_is_not_known_nothing_is_told_class_by_class(people, audit_of):
     unknown = replace(audit_of(people.dataset), noise_rate_interval=(0.0, 1.0))
     text = page(unknown, people)
@@ -156,6 +161,12 @@ def test_in_a_browser_rows_come_by_suspicion_and_nothing_is_asked_for(table_tab)
     assert table_tab.locator(".card").count() == 40
     assert table_tab.locator(".card").first.locator("td").all_inner_texts() == ["7", "a, 7", "3.5"]
     assert table_tab.complaints == []
+
+
+def test_in_a_browser_a_small_probability_is_not_none(table_tab):
+    told = texts(table_tab, ".wrong")
+    assert told[0] == "99 % wrong"
+    assert told[-1] == "under 1 % wrong"
 
 
 def test_in_a_browser_filters_choose_rows(table_tab):

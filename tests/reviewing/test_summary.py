@@ -27,6 +27,12 @@ def test_at_most_ten_rows_are_told(people, audit_of):
     assert len(told) - told.index("", 3) - 2 == 10
 
 
+def test_rows_that_are_hardly_suspicious_are_not_told(people, audit_of):
+    told = list(lines(audit_of(people.dataset, wrong=["7"])))
+    assert [line.split()[0] for line in told[told.index("", 3) + 1 :]] == ["row", "7"]
+    assert list(lines(audit_of(people.dataset)))[-1] == "no label is wrong with a probability of 10 % or more"
+
+
 def test_names_cannot_move_the_cursor(people, audit_of):
     audit = audit_of(people.dataset, wrong=["7"])
     audit.issues["alternative"] = "\x1b[2J\r\n" + "x" * 99

@@ -74,6 +74,10 @@
     return row.cells ? tabled(row.cells) : element("p", "soft", row.hidden || "");
   }
 
+  function percent(share) {
+    return share < 0.01 ? "under 1" : String(Math.round(100 * share));
+  }
+
   function card(row) {
     const share = element("b");
     share.style.width = `${100 * row.wrong}%`;
@@ -81,7 +85,7 @@
     const made = element("article", "card",
       content(row),
       labels,
-      element("div", "wrong", element("i", "", share), `${Math.round(100 * row.wrong)} % wrong`),
+      element("div", "wrong", element("i", "", share), `${percent(row.wrong)} % wrong`),
       element("p", "reason", row.reason),
       element("p", "id", "row ", element("bdi", "", row.id)),
       element("p", "decided"),

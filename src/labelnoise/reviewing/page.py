@@ -16,7 +16,7 @@ from labelnoise.report.figures import MOST_DRAWN, MOST_NUMBERS, matrix
 from labelnoise.report.template import Panel, fill
 from labelnoise.reviewing.command import command
 from labelnoise.reviewing.kinds import kinds
-from labelnoise.reviewing.review import MOST, identity, labelled, suspicious
+from labelnoise.reviewing.review import LEAST, MOST, identity, labelled, suspicious
 from labelnoise.reviewing.shown import shown
 from labelnoise.reviewing.source import Source
 
@@ -46,7 +46,7 @@ def page(audit: Audit, source: Source, most: int = MOST) -> str:
         f"Audit of {source.dataset.name}",
         folder=HERE,
         answer=answer(audit),
-        facts=_facts(audit, source, len(rows)),
+        facts=_facts(audit, source, rows),
         notes=audit.notes,
         transition=_transition(audit) if audit.rate_known else None,
         per_class=table(audit.per_class if audit.rate_known else {}, "class"),
@@ -88,11 +88,12 @@ def table(found: Any, corner: str) -> dict[str, Any]:
     return {"head": [corner, *(str(name).replace("_", " ") for name in found.columns)], "rows": rows}
 
 
-def _facts(audit: Audit, source: Source, listed: int) -> dict[str, str]:
+def _facts(audit: Audit, source: Source, rows: Any) -> dict[str, str]:
+    worth = f"{(rows['wrong_probability'] >= LEAST).sum():,} wrong with a probability of {100 * LEAST:.0f} % or more"
     classes = len(source.dataset.classes)
     return {
         "Data": f"{source.path or source.dataset.name}: {len(audit.issues):,} rows, {classes:,} classes",
-        "Shown here": f"the {listed:,} most suspicious rows; issues.csv has all",
+        "Shown here": f"the {len(rows):,} most suspicious rows, {worth}; issues.csv has all",
         "Audit": identity(audit, source.dataset),
     }
 

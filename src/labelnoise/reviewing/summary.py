@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from labelnoise.auditing.result import Audit
 from labelnoise.reviewing.kinds import parts
 from labelnoise.reviewing.page import answer
-from labelnoise.reviewing.review import suspicious
+from labelnoise.reviewing.review import LEAST, suspicious
 
 WORST, FIRST = 5, 10  # classes and rows that are told
 WIDEST, LONGEST = 40, 120  # letters of a name and of the last column, which nothing follows
@@ -18,15 +18,19 @@ def lines(audit: Audit) -> Iterator[str]:
     if audit.rate_known:
         yield ""
         yield from _classes(audit)
-    first = suspicious(audit).head(FIRST)
+    rows = suspicious(audit)
+    first = rows[rows["wrong_probability"] >= LEAST].head(FIRST)
     yield ""
+    if first.empty:
+        yield f"no label is wrong with a probability of {100 * LEAST:.0f} % or more"
+        return
     why = [each[0] for each in parts(list(map(str, first["reason"])), list(map(str, audit.transition.index)))]
-    rows = zip(first.index, *(first[name] for name in ("given", "suggested", "wrong_probability")), why, strict=True)
+    told = zip(first.index, *(first[name] for name in ("given", "suggested", "wrong_probability")), why, strict=True)
     yield from _aligned(
         ["row", "given", "suggested", "wrong", "reason"],
         [
             [str(name), str(given), str(better), f"{100 * p:.0f} %", reason]  # the page has all of it
-            for name, given, better, p, reason in rows
+            for name, given, better, p, reason in told
         ],
     )
 
