@@ -11,8 +11,10 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
+from labelnoise.auditing.per_class import class_table
 from labelnoise.auditing.precision import precision_table
 from labelnoise.auditing.result import Audit
+from labelnoise.auditing.suspicion import NO_FLIPS
 from labelnoise.cli import main
 from labelnoise.data import read
 
@@ -42,9 +44,9 @@ def suspecting(wrong):
         )
         audit.options = options
         T = pd.DataFrame(np.eye(len(names)), names, names)
-        found = pd.DataFrame({"rows": np.bincount(given)}, names)
+        found = class_table(dataset.classes, np.bincount(given), np.zeros_like(T))
         table = precision_table(np.ones(len(issues)), np.ones(len(issues)), np.empty(0), 0.1, (0.05, 0.2))
-        return Audit(issues, 0.1, (0.05, 0.2), T, (T, T), found, table, {})
+        return Audit(issues, 0.1, (0.05, 0.2), T, (T, T), found, table, NO_FLIPS)
 
     return audit
 

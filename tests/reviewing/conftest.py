@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from labelnoise.auditing.per_class import class_table
 from labelnoise.auditing.result import Audit
 from labelnoise.config import Data
 from labelnoise.reviewing.source import Source
@@ -42,15 +43,13 @@ def made_audit(
         (0.08, 0.12),
         T,
         (T * 0.9, T * 1.1),
-        pd.DataFrame(
-            {"rows": counts, "wrong": counts * 0.1, "rate": 0.1, "most_often_meant": names[1:] + names[:1]}, names
-        ),
+        class_table(dataset.classes, counts, np.roll(np.diag(counts * 0.1), -1, 0)),
         pd.DataFrame(
             [[0.95, 0.2, 0.9, 0.6, 1.0], [0.9, 0.8, 0.85, 0.7, 0.95]],
             pd.Index([10, 50], name="k"),
             ["expected", "recovered", "planted", "planted_low", "planted_high"],
         ),
-        {"flips": 20.0, "found": 0.9},
+        {"flips": 20.0, "found": 0.9, "named": 0.75, "mean_probability": 0.8},
         ("folds are made of 5 parts",),
     )
 

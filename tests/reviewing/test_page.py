@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from labelnoise.auditing.per_class import class_table
+from labelnoise.auditing.suspicion import NO_FLIPS
 from labelnoise.config import Data
 from labelnoise.data import Dataset
 from labelnoise.reviewing.corrections import read_decisions
-from labelnoise.reviewing.page import embedded, page, table, write_page
+from labelnoise.reviewing.page import embedded, page, write_page
 from labelnoise.reviewing.review import identity
 from labelnoise.reviewing.source import Source
 
@@ -147,13 +149,31 @@ def test_a_precision_that_was_not_checked_lies_between_nothing(people, audit_of)
     assert "nan" not in page(replace(audit, precision=unchecked), people)
 
 
-def test_tables_are_texts():
-    frame = pd.DataFrame({"rate": [0.125, float("nan")], "most_often": ["x", None], "rows": [1000, 2]}, ["a", "b"])
-    assert table(frame, "class") == {
-        "head": ["class", "rate", "most often", "rows"],
-        "rows": [["a", "12.5 %", "x", "1,000"], ["b", "–", "–", "2"]],
-    }
-    assert table({"planted": 20, "recovered": 0.9}, "c")["rows"] == [["planted", "20"], ["recovered", "90.0 %"]]
+def cells(html):
+    """The texts of each line of each table."""
+    lines = re.findall(r"<tr>(.*?)</tr>", html)
+    return [re.findall(r"<t[hd][^>]*>(?:<bdi>)?(.*?)(?:</bdi>)?</t[hd]>", line) for line in lines]
+
+
+def test_classes_are_told_in_words_and_whole_rows(people, audit_of):
+    audit = audit_of(people.dataset)
+    found = class_table(("short", "tall"), np.array([3000, 0]), np.array([[0, 0.2], [375.4, 0]]))
+    told = cells(page(replace(audit, per_class=found), people))
+    assert ["class", "labels", "of them wrong", "share wrong", "most often meant", "labelled otherwise"] in told
+    assert ["short", "3,000", "about 375", "12.5 %", "tall (100 %)", "under 1"] in told
+    assert ["tall", "0", "under 1", "–", "short (100 %)", "about 375"] in told
+
+
+def test_labels_made_wrong_on_purpose_are_told_in_sentences(people, audit_of):
+    html = page(audit_of(people.dataset), people)
+    for text in (
+        "In a copy of the data 20 rows got a wrong label",
+        "90 % of them",
+        "For 75 %",
+        "a probability of 80 %",
+    ):
+        assert text in html
+    assert "made wrong on purpose" not in page(replace(audit_of(people.dataset), planted=NO_FLIPS), people)
 
 
 def test_in_a_browser_rows_come_by_suspicion_and_nothing_is_asked_for(table_tab):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from labelnoise.auditing.result import Audit
+from labelnoise.data.rows import counted
 from labelnoise.files import write
 from labelnoise.report.figures import MOST_DRAWN, MOST_NUMBERS, matrix
 from labelnoise.report.template import Panel, fill
@@ -28,7 +29,7 @@ BREAKING: dict[str, str | int | None] = {
     "\u2028": "\\u2028",
     "\u2029": "\\u2029",
 }
-PERCENT = ("rate", "precision", "share", "recall", "probability", "expected", "recovered", "planted")
+UNKNOWN = "–"
 
 
 def write_page(audit: Audit, source: Source, path: Path, most: int = MOST) -> None:
@@ -49,9 +50,9 @@ def page(audit: Audit, source: Source, most: int = MOST) -> str:
         facts=_facts(audit, source, rows),
         notes=audit.notes,
         transition=_transition(audit) if audit.rate_known else None,
-        per_class=table(audit.per_class if audit.rate_known else {}, "class"),
+        per_class=table(_per_class(audit.per_class), "class") if audit.rate_known else None,
         precision=table(_precision(audit.precision), "first rows"),
-        planted=table(audit.planted, "planted"),
+        planted=_planted(audit.planted),
         command=command(source, "corrections.csv"),
         script=script,
         digest=digest,
@@ -76,16 +77,10 @@ def embedded(data: Any) -> str:
     return json.dumps(data, separators=(",", ":"), allow_nan=False).translate(str.maketrans(BREAKING))
 
 
-def table(found: Any, corner: str) -> dict[str, Any]:
-    """A DataFrame or mapping as texts: head, and rows whose first cell names them."""
-    if isinstance(found, Mapping):
-        return {
-            "head": [corner, ""],
-            "rows": [[str(name), *_texts([value], str(name))] for name, value in found.items()],
-        }
-    columns = [_texts(found[name].tolist(), str(name)) for name in found.columns]
-    rows = [list(row) for row in zip(map(str, found.index), *columns, strict=True)]
-    return {"head": [corner, *(str(name).replace("_", " ") for name in found.columns)], "rows": rows}
+def table(texts: Mapping[str, list[str]], corner: str) -> dict[str, Any]:
+    """Columns of texts, of which the first names the rows and stands under `corner`."""
+    _, *names = texts
+    return {"head": [corner, *names], "rows": [list(row) for row in zip(*texts.values(), strict=True)]}
 
 
 def _facts(audit: Audit, source: Source, rows: Any) -> dict[str, str]:
@@ -129,24 +124,43 @@ def _transition(audit: Audit) -> Panel | None:
     return Panel(matrix("transition", caption, shares, names, axis=("true", "given"), cells=cells), caption)
 
 
-def _precision(found: Any) -> Any:
-    # both ends of the interval in one column
+def _precision(found: Any) -> dict[str, list[str]]:
     ends = zip(found["planted_low"], found["planted_high"], strict=True)
-    between = [None if math.isnan(low) else f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in ends]
-    return found.drop(columns=["planted_low", "planted_high"]).assign(between=between)
+    return {
+        "k": [f"{k:,}" for k in found.index],
+        **{name: [_percent(share) for share in found[name]] for name in ("expected", "recovered", "planted")},
+        "between": [UNKNOWN if math.isnan(low) else f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in ends],
+    }
 
 
-def _texts(values: list[Any], name: str) -> list[str]:
-    numbers = [value for value in values if isinstance(value, float) and not math.isnan(value)]
-    share = any(word in name.lower() for word in PERCENT) and all(0 <= number <= 1 for number in numbers)
-    return [_text(value, share) for value in values]
+def _per_class(found: Any) -> dict[str, list[str]]:
+    meant = zip(found["meant"], found["meant_share"], strict=True)
+    return {
+        "class": [str(name) for name in found.index],
+        "labels": [f"{rows:,}" for rows in found["rows"]],
+        "of them wrong": [_about(rows) for rows in found["wrong"]],
+        "share wrong": [_percent(share) for share in found["rate"]],
+        "most often meant": [f"{name} ({100 * share:.0f} %)" if name else UNKNOWN for name, share in meant],
+        "labelled otherwise": [_about(rows) for rows in found["missing"]],
+    }
 
 
-def _text(value: Any, share: bool) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    if isinstance(value, float):
-        return f"{100 * value:.1f} %" if share else f"{value:,.1f}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return str(value)
+def _planted(found: Mapping[str, float]) -> list[str]:
+    if not found["flips"]:
+        return []
+    rows = counted(round(found["flips"]), "row")
+    shares = {name: f"{100 * share:.0f} %" for name, share in found.items()}
+    return [
+        f"In a copy of the data {rows} got a wrong label, as some of yours seem to have.",
+        f"{shares['found']} of them look as suspicious as the rows of yours that are expected to be wrong.",
+        f"For {shares['named']} the class they had before comes out as the likeliest other one.",
+        f"On average they are held to be wrong with a probability of {shares['mean_probability']}.",
+    ]
+
+
+def _percent(share: float) -> str:
+    return UNKNOWN if math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def _about(rows: float) -> str:
+    return f"about {rows:,.0f}" if rows >= 1 else "under 1"
