@@ -214,7 +214,7 @@ def test_a_few_rows_of_a_class_that_is_never_predicted_are_not_condemned(rows):
     probs = np.eye(3)[np.where(given == 2, 0, given)] * 0.9 + 0.1 / 3
     audit = examine(Evidence(given, probs.astype(np.float32), NAMES))
     assert (audit.issues.wrong_probability <= 0.5).all()
-    assert any(f"has not learnt c, so that {rows} labels" in note for note in audit.notes)
+    assert any(f"has not learnt c, so that {rows} label" in note for note in audit.notes)
 
 
 def test_a_hundred_classes_of_three_rows_are_judged():

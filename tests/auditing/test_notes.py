@@ -9,9 +9,9 @@ GIVEN = np.tile([0, 1, 1], 50)
 PROBS = np.tile(np.float32([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), (50, 1))
 
 
-def noted(given=GIVEN, probs=PROBS, classes=("cat", "dog"), learnt=(True, True), rate=0.3):
+def noted(*, given=GIVEN, probs=PROBS, classes=("cat", "dog"), learnt=(True, True), rate=0.3, own=True):
     rows = np.bincount(given[given >= 0], minlength=len(classes))
-    return notes(Evidence(given, probs, classes), score((probs,), given), rows, np.array(learnt), rate)
+    return notes(Evidence(given, probs, classes, own=own), score((probs,), given), rows, np.array(learnt), rate)
 
 
 def test_nothing_is_said_of_good_evidence():
@@ -20,7 +20,7 @@ def test_nothing_is_said_of_good_evidence():
 
 def test_few_rows_and_rows_without_a_label_are_named():
     given = np.where(np.arange(150) < 60, -1, GIVEN)
-    assert [note.split()[0] for note in noted(given)] == ["90", "60"]
+    assert [note.split()[0] for note in noted(given=given)] == ["90", "60"]
 
 
 def test_classes_that_are_not_learnt_are_named():
@@ -39,6 +39,24 @@ def test_a_model_that_agrees_with_the_few_labels_there_are_is_not_said_to_confus
     assert agrees.startswith("the model agrees with every label")
 
 
+@pytest.mark.parametrize("own", [True, False])
+def test_nothing_is_said_of_probabilities_of_one_s_own_where_there_are_none(own):
+    for evidence in ({"learnt": (False, False)}, {"given": PROBS.argmax(1)}):
+        (note,) = noted(**evidence, own=own)
+        assert ("probabilities" in note) is own
+
+
+@pytest.mark.parametrize(("rows", "told"), [(1, "1 labelled row is few"), (2, "2 labelled rows are few")])
+def test_a_single_row_is_one(rows, told):
+    few, *_ = noted(given=GIVEN[:rows], probs=PROBS[:rows])
+    assert few.startswith(told)
+
+
+def test_a_single_row_without_a_label_is_one():
+    one = noted(given=np.where(np.arange(150) < 1, -1, GIVEN))
+    assert one == ("1 row has no label; a label is suggested, and it counts nowhere else",)
+
+
 def test_probabilities_without_doubt_are_named():
     (note,) = noted(probs=np.round(PROBS))
     assert note.startswith("all probabilities are 0 or 1")
@@ -54,6 +72,8 @@ def test_a_model_that_agrees_with_every_label_is_named():
 def test_a_model_that_is_surer_than_wrong_labels_explain_is_named(rows, sure):
     given, best = np.tile([0, 0, 1, 1], rows)[:rows], np.tile([0, 1], rows)[:rows]  # half of the labels agree
     probs = np.where(np.arange(2) == best[:, None], sure, 1 - sure).astype(np.float32)
-    surer = [note for note in noted(given, probs, rate=0.35) if "it is overconfident" in note]
+    surer = [note for note in noted(given=given, probs=probs, rate=0.35) if "it is overconfident" in note]
     assert len(surer) == (sure == 0.99 or (sure == 0.95 and rows == 15_000))
-    assert not any("it is overconfident" in note for note in noted(given, probs, learnt=(False, False), rate=0.25))
+    assert not any(
+        "it is overconfident" in note for note in noted(given=given, probs=probs, learnt=(False, False), rate=0.25)
+    )

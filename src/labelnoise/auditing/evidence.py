@@ -16,4 +16,5 @@ class Evidence:
     margins: NDArray[np.float32] | None = None  # (n,) mean margin of the given label over training; NaN: none
     others: tuple[NDArray[np.float32], ...] = ()  # (n, K) each: out-of-sample probabilities of further methods
     neighbours: NDArray[np.float32] | None = None  # (n, K) shares of given labels among nearest rows in an embedding
+    own: bool = True  # the probabilities are the user's own: not computed by the audit, in folds
     notes: tuple[str, ...] = ()  # on how it came about otherwise than asked for

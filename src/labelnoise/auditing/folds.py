@@ -63,6 +63,7 @@ def fold_evidence(
         dataset.classes,
         margins=None if first.margins is None else first.margins.numpy(),
         others=tuple(each.probs.numpy() for each in rest),
+        own=False,
         notes=notes,
     )
 

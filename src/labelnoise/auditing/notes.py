@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from labelnoise.auditing.counting import counting_error
 from labelnoise.auditing.evidence import Evidence
 from labelnoise.auditing.scores import Scores
+from labelnoise.data.rows import counted
 
 FEW_ROWS = 100  # fewer say little
 NAMED = 5  # classes, at most
@@ -23,40 +24,41 @@ def notes(
     top = scores.shortlist.probs[labelled, 0]
     return (
         *_on_rows(evidence, rows),
-        *(_on_agreeing() if agreement == 1 else _on_learning(evidence.classes, rows, learnt)),
+        *(_on_agreeing(evidence) if agreement == 1 else _on_learning(evidence, rows, learnt)),
         *_on_doubt(top),
         *(_on_sureness(top, agreement, rate) if learnt.any() else ()),
     )
 
 
 def _on_rows(evidence: Evidence, rows: NDArray[np.int64]) -> Iterator[str]:
-    if rows.sum() < FEW_ROWS:
-        yield f"{rows.sum()} labelled rows are few: take every number with care"
+    if (count := int(rows.sum())) < FEW_ROWS:
+        yield f"{counted(count, 'labelled row')} {'is' if count == 1 else 'are'} few: take every number with care"
     if len(missing := np.flatnonzero(rows == 0)):
         yield f"no row is given {_named(evidence.classes, missing)}"
     if unlabelled := int((evidence.given < 0).sum()):
-        yield f"{unlabelled} rows have no label; a label is suggested, and they count nowhere else"
+        have, they = ("has", "it counts") if unlabelled == 1 else ("have", "they count")
+        yield f"{counted(unlabelled, 'row')} {have} no label; a label is suggested, and {they} nowhere else"
 
 
-def _on_learning(classes: tuple[str, ...], rows: NDArray[np.int64], learnt: NDArray[np.bool_]) -> Iterator[str]:
+def _on_learning(evidence: Evidence, rows: NDArray[np.int64], learnt: NDArray[np.bool_]) -> Iterator[str]:
     if not learnt.any():
+        own = "; see that the columns of your probabilities are in the order of the classes" if evidence.own else ""
         yield (
             "the model cannot tell the classes apart, so that no label can be judged: what it says against them is "
-            "half believed; if the probabilities are your own, see that their columns are in the order of the classes"
+            f"half believed{own}"
         )
     elif len(unknown := np.flatnonzero(~learnt)):
+        labels = f"{(count := rows[unknown].sum()):,} {'label' if count == 1 else 'labels'}"
         yield (
-            f"the model has not learnt {_named(classes, unknown)}, so that {rows[unknown].sum():,} labels cannot be "
-            "judged: what it says against them is half believed, and the interval of the noise rate takes all of them "
-            "for right, and all for wrong"
+            f"the model has not learnt {_named(evidence.classes, unknown)}, so that {labels} cannot be judged: what it "
+            "says against them is half believed, and the interval of the noise rate takes all of them for right, and "
+            "all for wrong"
         )
 
 
-def _on_agreeing() -> Iterator[str]:
-    yield (
-        "the model agrees with every label; if it has learnt from these rows, it finds no wrong one: "
-        "give probabilities of models that have not"
-    )
+def _on_agreeing(evidence: Evidence) -> Iterator[str]:
+    own = "; if it has learnt from these rows, give probabilities of models that have not" if evidence.own else ""
+    yield f"the model agrees with every label, and finds no wrong one{own}"
 
 
 def _on_doubt(top: NDArray[np.float32]) -> Iterator[str]:

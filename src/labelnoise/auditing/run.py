@@ -152,4 +152,4 @@ def _linear(given: Given, embeddings: Any, folds: int, seed: int) -> Evidence:
     vectors = checked_embeddings(embeddings, len(given.labels))
     probs = linear_probs(vectors, given.labels, len(given.classes), folds=folds, seed=seed)
     notes = possible_folds(folds, int((given.labels >= 0).sum()))[1]
-    return Evidence(given.labels, probs, given.classes, notes=notes)
+    return Evidence(given.labels, probs, given.classes, own=False, notes=notes)
