@@ -10,6 +10,7 @@ from labelnoise.crossfit.train import crossfit
 from labelnoise.data.dataset import Dataset
 from labelnoise.errors import InputError
 from labelnoise.noise import flip, symmetric
+from labelnoise.sweep.run import Display
 
 DIGITS = load_digits(n_class=4)
 TRUE = torch.tensor(DIGITS.target)
@@ -61,6 +62,35 @@ def test_too_many_folds_become_fewer_and_it_is_noted():
     found = fold_evidence(Dataset.from_arrays(DATA.x[:4], torch.tensor([0, 1, 0, 1])), folds=9, epochs=2)
     assert found.probs.shape == (4, 2)
     assert found.notes == ("9 folds were asked for, but 4 rows have a label; there are 4 folds",)
+
+
+class Heard(Display):
+    """What is said, and which trainings begin as which of how many."""
+
+    def __init__(self):
+        self.told, self.packs, self.pack = [], 0, 0
+
+    def expect(self, packs):
+        self.packs, self.pack = packs, 0
+
+    def begin(self, name, runs, epochs, done):
+        self.pack += 1
+        self.told.append(f"{self.pack}/{self.packs} {name}")
+
+    def say(self, sentence):
+        self.told.append(sentence)
+
+
+def test_a_second_method_is_announced_with_its_reason_before_it_is_trained():
+    few, heard = Dataset.from_arrays(np.ones((24, 2)), torch.arange(24) % 2, classes=("cat", "dog")), Heard()
+    fold_evidence(few, folds=2, epochs=1, others=("mixup",), display=heard)
+    assert heard.told == [
+        "1/2 gce",
+        "gce has not learnt cat, dog: ce is trained as well, and judges the rows if it learns more",
+        "1/2 ce",
+        "ce has learnt no more classes, so that gce judges the rows",
+        "2/2 mixup",
+    ]
 
 
 def test_cross_entropy_judges_where_the_robust_loss_gives_a_small_class_up():

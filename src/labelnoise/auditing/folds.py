@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from labelnoise.auditing.evidence import Evidence
 from labelnoise.auditing.learnt import learnt_classes
+from labelnoise.auditing.notes import named
 from labelnoise.comparing import augmentation
 from labelnoise.config import Augment
 from labelnoise.configure import build
@@ -54,7 +55,7 @@ def fold_evidence(
     display.expect(len(methods))
     first = crossfit(methods[0], plan, display)
     if method == ROBUST:
-        first, replaced = _better(first, labels.numpy(), display)
+        first, replaced = _better(first, labels.numpy(), display, to_come=len(others))
         notes += replaced
     rest = [crossfit(each, plan, display, margins=False) for each in methods[1:]]
     return Evidence(
@@ -68,14 +69,20 @@ def fold_evidence(
     )
 
 
-def _better(first: CrossFit, given: NDArray[np.int64], display: Display) -> tuple[CrossFit, tuple[str, ...]]:
+def _better(
+    first: CrossFit, given: NDArray[np.int64], display: Display, *, to_come: int
+) -> tuple[CrossFit, tuple[str, ...]]:
     """The same, or what cross-entropy makes of the rows where that has learnt more classes, and a sentence on it."""
     rows = np.bincount(given[given >= 0], minlength=first.probs.shape[1])
-    if _learnt(first, given)[rows >= WORTH_LEARNING].all():
+    lacking = np.flatnonzero((rows >= WORTH_LEARNING) & ~_learnt(first, given))
+    if not len(lacking):
         return first, ()
-    display.expect(1)
+    names = named(first.plan.dataset.classes, lacking)
+    display.say(f"{ROBUST} has not learnt {names}: {PLAIN} is trained as well, and judges the rows if it learns more")
+    display.expect(1 + to_come)
     second = crossfit(from_text(PLAIN), first.plan, display)
     if _learnt(second, given).sum() <= _learnt(first, given).sum():
+        display.say(f"{PLAIN} has learnt no more classes, so that {ROBUST} judges the rows")
         return first, ()
     return second, (REPLACED,)
 

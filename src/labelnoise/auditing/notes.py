@@ -34,7 +34,7 @@ def _on_rows(evidence: Evidence, rows: NDArray[np.int64]) -> Iterator[str]:
     if (count := int(rows.sum())) < FEW_ROWS:
         yield f"{counted(count, 'labelled row')} {'is' if count == 1 else 'are'} few: take every number with care"
     if len(missing := np.flatnonzero(rows == 0)):
-        yield f"no row is given {_named(evidence.classes, missing)}"
+        yield f"no row is given {named(evidence.classes, missing)}"
     if unlabelled := int((evidence.given < 0).sum()):
         have, they = ("has", "it counts") if unlabelled == 1 else ("have", "they count")
         yield f"{counted(unlabelled, 'row')} {have} no label; a label is suggested, and {they} nowhere else"
@@ -50,7 +50,7 @@ def _on_learning(evidence: Evidence, rows: NDArray[np.int64], learnt: NDArray[np
     elif len(unknown := np.flatnonzero(~learnt)):
         labels = f"{(count := rows[unknown].sum()):,} {'label' if count == 1 else 'labels'}"
         yield (
-            f"the model has not learnt {_named(evidence.classes, unknown)}, so that {labels} cannot be judged: what it "
+            f"the model has not learnt {named(evidence.classes, unknown)}, so that {labels} cannot be judged: what it "
             "says against them is half believed, and the interval of the noise rate takes all of them for right, and "
             "all for wrong"
         )
@@ -76,5 +76,6 @@ def _on_sureness(top: NDArray[np.float32], agreement: float, rate: float) -> Ite
         )
 
 
-def _named(classes: Sequence[str], some: NDArray[np.int64]) -> str:
+def named(classes: Sequence[str], some: NDArray[np.int64]) -> str:
+    """Some classes in words, of many the first."""
     return f"{', '.join(classes[each] for each in some[:NAMED])}{' and others' if len(some) > NAMED else ''}"
