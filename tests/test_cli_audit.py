@@ -219,8 +219,9 @@ def test_probabilities_are_read_in_the_order_that_is_told(survey, tmp_path):
     ("classes", "sentence"),
     [
         ("yes,nu", "label 'no' is none of the classes yes, nu; name it"),
-        ("yes", "classes must be two or more different names, not ['yes']"),
-        ("yes,no,yes", "classes must be two or more different names"),
+        ("yes", "--classes names 1; name each column"),
+        ("yes,no,yes", "--classes names 3; name each column"),
+        ("yes,yes", "two or more different classes must be named, not ['yes', 'yes']"),
     ],
 )
 def test_classes_that_are_not_those_of_the_data_are_told(survey, tmp_path, classes, sentence):
@@ -235,7 +236,8 @@ def test_a_class_that_no_row_has_may_be_named_suggested_and_applied(survey, tmp_
     probs[3] = [0.01, 0.01, 0.98]
     np.save(tmp_path / "p.npy", probs)
     result = run(survey, *COLUMNS, "--probs", "p.npy")
-    assert (result.exit_code, "probs has 3 columns but the data have 2 classes" in result.output) == (2, True)
+    sentence = "p.npy (--probs) has 3 columns but the data have 2 classes; name that of each column with --classes"
+    assert (result.exit_code, sentence in result.output) == (2, True)
     options = (survey, *COLUMNS, "--classes", "no,yes,maybe")
     result = run(*options, "--probs", "p.npy")
     assert result.exit_code == 0, result.output

@@ -195,7 +195,7 @@ def test_saved_data_do_not_replace_a_file(tmp_path, there):
     words = ["corrupt", "digits", "--noise", "pair:0.2", "--out", "noisy.npz"]
     refused = typed(*words)
     assert refused.exit_code == 2
-    assert f"{there} exists; choose another name, or replace it with force" in refused.output
+    assert f"{there} exists; choose another name, or replace it with --force" in refused.output
     assert (tmp_path / there).read_text() == "precious"
     assert typed(*words, "--force").exit_code == 0
     assert load_corrupted(tmp_path / "noisy.npz")[1].seed == 0

@@ -118,12 +118,14 @@ def audit(
     from labelnoise.reviewing.summary import lines
     from labelnoise.reviewing.written import check_folder, write_audit
 
-    folder = out or Path("audit")
+    folder, told = out or Path("audit"), _matrix(probs, "--probs")
     check_folder(source, mode, folder, force=force)
+    if told is not None:
+        _check_columns(f"{probs} (--probs)", told.shape[1], source, names)
     with Terminal(Console(), quiet=quiet) as display:
         found = run(
             data,
-            probs=_matrix(probs, "--probs"),
+            probs=told,
             classes=names,
             embeddings=_matrix(embeddings, "--embeddings"),
             method=method,
@@ -178,6 +180,15 @@ def _names(classes: str | None) -> tuple[str, ...] | None:
     if classes is None:
         return None
     return tuple(name.strip() for name in next(csv.reader([classes], skipinitialspace=True), []))
+
+
+def _check_columns(file: str, columns: int, source: "Source", names: tuple[str, ...] | None) -> None:
+    if names is not None and columns != len(names):
+        raise InputError(f"{file} has {columns} columns but --classes names {len(names)}; name each column")
+    if names is None and columns != (known := len(source.dataset.classes)):
+        raise InputError(
+            f"{file} has {columns} columns but the data have {known} classes; name that of each column with --classes"
+        )
 
 
 def _matrix(path: Path | None, option: str) -> Any:

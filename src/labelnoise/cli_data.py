@@ -140,7 +140,7 @@ def corrupt(
     from labelnoise.noise import load_corrupted, save_corrupted
     from labelnoise.noise.corrupt import noise_for
 
-    saved.check(out, force=force)
+    saved.check(out, force=force, leave="--force")
     dataset = dataset_of(settings_of(source, options, keys))
     wanted = noise_for(dataset, noise)
     for remark in wanted.remarks(len(dataset.classes)):

@@ -53,7 +53,7 @@ def test_more_classes_than_rows_are_possible_where_they_are_named():
         (["a", "b"], None, 3, "probs has 3 columns but y holds 2 classes; name the class of each column"),
         (["a", "b"], ["a", "c"], None, "label 'b' is none of the classes a, c"),
         (["a", "b"], ["a", "b"], 3, "probs has 3 columns but classes names 2"),
-        (["a", "b"], ["a", "a"], None, "different names"),
+        (["a", "b"], ["a", "a"], None, "different classes must be named"),
         ([[0, 1], [1, 0]], None, None, "one label for each row"),
     ],
 )
@@ -146,5 +146,5 @@ def test_an_empty_cell_is_no_label(tmp_path):
 
 
 def test_a_class_without_a_name_is_refused():
-    with pytest.raises(InputError, match="two or more different names"):
+    with pytest.raises(InputError, match="two or more different classes"):
         given_beside(["a", "b"], ["a", "b", ""])

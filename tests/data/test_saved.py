@@ -154,7 +154,7 @@ def test_a_file_that_is_not_there_is_named():
 @pytest.mark.parametrize("there", ["other.npz", "other.json"])
 def test_a_file_that_is_there_stays(tmp_path, there):
     (tmp_path / there).write_text("precious")
-    with pytest.raises(InputError, match="exists; choose another name, or replace it with force"):
+    with pytest.raises(InputError, match="exists; choose another name, or replace it with force=True"):
         saved.save(FULL, tmp_path / "other.npz", {})
     assert (tmp_path / there).read_text() == "precious"
 

@@ -95,7 +95,7 @@ def test_data_without_noise_and_truth_can_be_saved(tmp_path):
 @pytest.mark.parametrize("there", ["noisy.npz", "noisy.json"])
 def test_a_file_that_is_there_is_replaced_by_force_only(tmp_path, there):
     (tmp_path / there).write_text("precious")
-    with pytest.raises(InputError, match="exists; choose another name, or replace it with force"):
+    with pytest.raises(InputError, match="exists; choose another name, or replace it with force=True"):
         save_corrupted(DIGITS, parse("pair:0.2", 10), tmp_path / "noisy.npz", seed=0)
     assert (tmp_path / there).read_text() == "precious"
     save_corrupted(DIGITS, parse("pair:0.2", 10), tmp_path / "noisy.npz", seed=0, force=True)

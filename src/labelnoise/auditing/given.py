@@ -114,11 +114,11 @@ def _codes(found: Factor, classes: tuple[str, ...]) -> NDArray[np.int64]:
 def _checked(classes: Sequence[Any], occurring: Sequence[str], columns: int | None) -> tuple[str, ...]:
     names = tuple(map(str, classes))
     if len(set(names)) < max(2, len(names)) or "" in names:
-        raise InputError(f"classes must be two or more different names, not {list(names)}")
+        raise InputError(f"two or more different classes must be named, not {list(names)}")
     if columns is not None and columns != len(names):
         raise InputError(f"probs has {columns} columns but classes names {len(names)}; name each column")
     if unknown := [name for name in occurring if name not in names]:
-        raise InputError(f"label {unknown[0]!r} is none of the classes {', '.join(names)}; name it, or mend y")
+        raise InputError(f"label {unknown[0]!r} is none of the classes {', '.join(names)}; name it as well, or mend it")
     return names
 
 

@@ -43,13 +43,13 @@ def save(dataset: Dataset, path: Path, facts: Mapping[str, Any], *, force: bool 
     write(path.with_suffix(".json"), text)
 
 
-def check(path: Path, *, force: bool) -> None:
-    """Raise where a data set cannot be saved."""
+def check(path: Path, *, force: bool, leave: str = "force=True") -> None:
+    """Raise where a data set cannot be saved; `leave` is what whoever asks has to write so that files are replaced."""
     if path.suffix != ".npz":
         raise InputError(f"{path} cannot hold a data set; choose a name that ends in .npz")
     for there in (path, path.with_suffix(".json")):
         if there.exists() and not force:
-            raise InputError(f"{there} exists; choose another name, or replace it with force")
+            raise InputError(f"{there} exists; choose another name, or replace it with {leave}")
 
 
 def is_saved(path: Path) -> bool:

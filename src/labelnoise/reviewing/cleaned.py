@@ -45,7 +45,7 @@ def check_cleaned(source: Source, out: Path, *, force: bool) -> None:
     if not form(out):
         clean_folder.check_own(out)
     if source.kind == "saved" and form(out) == ".npz":
-        saved.check(out, force=force)
+        saved.check(out, force=force, leave="--force")
 
 
 def check_form(source: Source, mode: str) -> None:

@@ -50,7 +50,8 @@ def on_images(source: Source) -> Iterator[str]:
 
 def on_columns(source: Source) -> Iterator[str]:
     """On the classes that columns of probabilities are taken for where nobody has named them."""
-    yield f"The columns of the probabilities are taken to be {_told(source.dataset.classes)}; if not, name them."
+    names = _told(source.dataset.classes)
+    yield f"The columns of the probabilities are taken to be {names}; if they are not, name them with --classes."
 
 
 def on_truth(audit: Audit, source: Source) -> Iterator[str]:
