@@ -115,6 +115,15 @@ def test_only_what_is_missing_is_run(tmp_path):
     assert records(second) == before
 
 
+def test_batches_that_shrink_are_told_once(tmp_path):
+    _, heard = compare(replace(JOB, train=replace(JOB.train, batch=5000)), tmp_path)
+    assert heard.said == [
+        HEADLINE.replace("512", "5000"),
+        "batches of 5000 shrink to the 1400 training samples there are",
+    ]
+    assert [name for name, *_ in heard.began] == ["ce", "gce"]
+
+
 def test_the_noise_rate_is_told_to_methods_that_assume_it(tmp_path):
     compare(replace(JOB, noise="pair:0.25", methods=(Named("co_teaching"),), seeds=1), tmp_path)
     (closing,) = tmp_path.glob("co_teaching-*/finished.json")

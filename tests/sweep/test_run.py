@@ -231,9 +231,8 @@ def test_every_step_ticks(store):
     assert (heard.notes, heard.went_on, heard.ended) == ([], 0, 2)
 
 
-def test_a_batch_larger_than_the_data_shrinks_with_a_note(store):
+def test_a_batch_larger_than_the_data_shrinks(store):
     _, heard = run(store, [replace(BASE, train=Train(epochs=1, batch=5000))])
-    assert heard.notes == ["batches of 5000 shrink to the 1400 training samples there are"]
     assert heard.ticks == [(0, 0, 1)]
 
 

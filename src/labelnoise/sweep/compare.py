@@ -61,7 +61,7 @@ def run_job(
     configs = comparison(base, job.methods, job.seeds, noise_rate)
     facts = facts_of(configs, make, noise_rate)
     with interruptions() as interrupt, Store.open(out or _folder(base), common_of(base), facts) as store:
-        for sentence in (headline(job, facts), *facts["notes"], *_remarks(job, dataset, noise_rate)):
+        for sentence in (headline(job, facts), *facts["notes"], *_remarks(job, dataset, facts)):
             display.say(sentence)
         at = Workplace(store, make, device, execution, display, interrupt, frozenset(store.runs()), engine)
         if job.search.trials:
@@ -145,10 +145,12 @@ def _truth(dataset: Dataset, *, own: bool) -> str:
     return "unknown" if dataset.y_true is None else "added"
 
 
-def _remarks(job: Job, dataset: Dataset, noise_rate: float | None) -> list[str]:
+def _remarks(job: Job, dataset: Dataset, facts: Mapping[str, Any]) -> list[str]:
     # What a person should know before the figures come.
     remarks = noise_for(dataset, job.noise).remarks(len(dataset.classes))
-    for method in job.methods if noise_rate is None else ():
+    if (samples := facts["parts"]["train"]) < job.train.batch:
+        remarks += [f"batches of {job.train.batch} shrink to the {samples} training samples there are"]
+    for method in job.methods if facts["told_rate"] is None else ():
         searched = hyper_fields(METHODS.get(method.name)) if job.search.trials else ()
         remarks += [_untold(method, name) for name in set_by_rate(method) if name not in searched]
     return remarks

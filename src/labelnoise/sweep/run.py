@@ -177,8 +177,6 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     config, journal, code = pack.configs[0], at.store.journal(pack.name), commit()  # which may change while it trains
     tasks = [prepare(each, at.build) for each in pack.configs]
     spec = specify(config, tasks[0])
-    if spec.samples < config.train.batch:
-        at.display.say(f"batches of {config.train.batch} shrink to the {spec.samples} training samples there are")
     share = Share(ranks.count(), ranks.own_rows, ranks.gathered) if ranks.count() > 1 else None
     loader = make_loader(tasks, config.train, at.device, share)
     net, batch = spec.net(spec.classes), config.train.batch
