@@ -400,6 +400,16 @@ def test_how_to_get_the_same_again_is_quoted_for_a_shell(fabricate):
     assert f"labelnoise report '{store.folder}'" in text
 
 
+def test_the_page_tells_of_which_code_it_is_and_how_a_device_was_used(fabricate):
+    store = small(fabricate, epochs=2)
+    way = {"executor": None, "precision": "float32", "eager": False, "deterministic": True}
+    for path in store.folder.glob("*/finished.json"):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"execution": way, "commit": "c0ffee0123456789"}))
+    text = "".join(Reader(page(Store.read(store.folder))).text)
+    assert "labelnoise 0.1.0, torch 2.13.0, code c0ffee0123" in text
+    assert "cpu (packed, precision float32, deterministic)" in text
+
+
 def test_data_given_from_python_are_to_be_given_so_again(fabricate):
     store = small(fabricate, epochs=2)
     facts = store.folder / "config.json"

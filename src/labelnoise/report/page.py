@@ -328,12 +328,19 @@ def _plain(value: Any) -> bool:
 def _about(runs: Iterable[Run], folder: Path) -> dict[str, str]:
     packs = {run.pack.folder: run.pack.facts for run in runs}.values()
     versions = {f"{name} {version}" for pack in packs for name, version in pack["versions"].items()}
+    commits = {f"code {pack['commit'][:10]}" for pack in packs if pack.get("commit")}
     return {
-        "Versions": ", ".join(sorted(versions)),
-        "Device": ", ".join(sorted({f"{pack['device']} ({pack['executor']})" for pack in packs})),
+        "Versions": ", ".join([*sorted(versions), *sorted(commits)]),
+        "Device": ", ".join(sorted({f"{pack['device']} ({_executed(pack)})" for pack in packs})),
         "Time": f"{sum(pack['seconds'] for pack in packs):,.0f} s of training",
         "Folder": str(folder),
     }
+
+
+def _executed(pack: Mapping[str, Any]) -> str:
+    way = pack.get("execution", {})
+    flags = [name for name in ("deterministic", "eager") if way.get(name)]
+    return ", ".join([pack["executor"], *([f"precision {way['precision']}"] if way else []), *flags])
 
 
 def _again(folder: Path, source: str) -> str:
