@@ -477,7 +477,7 @@ def test_runs_that_do_not_fit_in_memory_are_missing_from_the_table_and_the_comma
     assert "gce × 2 did not fit in memory: halved to 1 and 1 runs\n" in result.output
     assert "gce, seed 1: it does not fit in memory, for it needs about " in result.output
     assert re.search(r"│ gce\s+│\s+1 │", result.output)
-    assert "1 run that was asked for is missing: not finished, or too large for the memory." in result.output
+    assert "1 run asked for is missing, not finished or too large for the memory: gce with seed 1." in result.output
     assert "runs are missing, 1 of those asked for: they did not fit in memory, see above" in result.stderr
 
 

@@ -115,14 +115,31 @@ def test_a_trial_that_failed_has_no_accuracy(fabricate):
     ("absent", "note"),
     [
         ([], None),
-        (["0"], "1 run that was asked for is missing: not finished, or too large for the memory."),
-        (["0", "1"], "2 runs that were asked for are missing: not finished, or too large for the memory."),
+        (["0"], "1 run asked for is missing, not finished or too large for the memory."),
+        (["0", "1"], "2 runs asked for are missing, not finished or too large for the memory."),
     ],
 )
 def test_runs_that_were_asked_for_and_are_not_there_are_counted(fabricate, absent, note):
     method = named("gce")
     store = fabricate([method], seeds=1, compared=[digest([method, 0]), *absent])
     assert [each for each in summarise(store).notes if "missing" in each] == ([note] if note else [])
+
+
+def asked(*runs):
+    """Runs as a command notes them, each a method and a seed."""
+    return {digest([method, seed]): {"method": method, "seed": seed} for method, seed in runs}
+
+
+def test_runs_that_are_not_there_are_named_and_told_from_those_of_an_earlier_command(fabricate):
+    ce, low, high = named("ce"), named("gce", q=0.5), named("gce", q=0.7)
+    store = fabricate([ce], seeds=1)
+    store.note_compared(asked((ce, 0), (low, 0), (low, 1), (high, 1)))
+    store.note_compared(asked((ce, 0), (ce, 1)))
+    assert [note for note in summarise(store).notes if "missing" in note] == [
+        "1 run asked for is missing, not finished or too large for the memory: ce with seed 1.",
+        "3 runs asked for by an earlier command are missing, not finished or too large for the memory: "
+        "gce (q=0.5) with seeds 0, 1; gce (q=0.7) with seed 1.",
+    ]
 
 
 def test_a_run_that_was_compared_before_it_was_tried_in_a_search_still_counts(fabricate):

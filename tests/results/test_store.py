@@ -39,6 +39,10 @@ def facts(*runs, finished="2026-01-01", failed=None):
     return {"runs": [{"run": run, **closing} for run in runs], **place, "finished": finished}
 
 
+def asked(*runs):
+    return {run: facts(run)["runs"][0]["config"] for run in runs}
+
+
 def opened(folder, base=BASE):
     with Store.open(folder, base, DATA) as store:
         return store
@@ -136,7 +140,7 @@ def test_contents_have_the_runs_in_the_order_in_which_they_were_asked_for(tmp_pa
         store.journal(name).begin(0)
         store.journal(name).finish(facts(name, finished=when))
     assert list(store.contents().runs) == ["gce", "ce", "tried"]
-    store.note_compared(["ce", "mixup", "gce"])
+    store.note_compared(asked("ce", "mixup", "gce"))
     assert list(store.contents().runs) == ["ce", "gce", "tried"]
 
 
@@ -388,10 +392,21 @@ def test_damaged_searches_are_one_sentence_with_advice_that_works(finished, cont
     assert finished.contents().searches == {}
 
 
-@pytest.mark.parametrize("content", ["[]", "{", "{}", '{"runs": 3}', '{"runs": [3]}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[]",
+        "{",
+        "{}",
+        '{"runs": 3}',
+        '{"runs": [3]}',
+        '{"runs": ["a"], "asked": {"a": {"seed": 0}}}',
+        '{"runs": ["a"], "latest": [0]}',
+    ],
+)
 def test_a_damaged_note_of_what_is_compared_is_one_sentence_with_advice_that_works(finished, content):
     (finished.folder / "compared.json").write_text(content)
-    for use in (finished.contents, lambda: finished.note_compared(["a"])):
+    for use in (finished.contents, lambda: finished.note_compared(asked("a"))):
         with pytest.raises(InputError, match=r"compared\.json is damaged .*; delete it to show all runs$"):
             use()
     (finished.folder / "compared.json").unlink()
@@ -407,7 +422,7 @@ def test_a_damaged_setting_is_one_sentence(finished, content):
 
 def test_contents_are_of_the_moment_and_read_each_file_once(finished, monkeypatch):
     finished.note_search("ce", ["a", "b"], "b")
-    finished.note_compared(["b"])
+    finished.note_compared(asked("b"))
     opened_files = Counter()
     for name in ("read_text", "read_bytes"):
         original = getattr(Path, name)
@@ -421,8 +436,21 @@ def test_contents_are_of_the_moment_and_read_each_file_once(finished, monkeypatc
     assert (list(held.runs), held.compared, held.searches["ce"]["chosen"]) == (["b", "a"], {"b"}, "b")
     names = ["config.json", "searches.json", "compared.json", "finished.json", "records.jsonl"]
     assert opened_files == dict.fromkeys(names, 1)
-    finished.note_compared(["a"])
+    finished.note_compared(asked("a"))
     assert finished.contents().compared == {"a", "b"}
+
+
+def test_what_the_latest_command_has_asked_for_is_told_from_what_one_before_it_has(finished):
+    finished.note_compared(asked("a", "c"))
+    finished.note_compared(asked("b", "a"))
+    held = finished.contents()
+    assert (list(held.asked), held.compared, held.latest) == (["a", "c", "b"], {"a", "b", "c"}, {"a", "b"})
+
+
+def test_a_note_without_what_the_latest_command_has_asked_for_is_read(finished):
+    (finished.folder / "compared.json").write_text('{"runs": ["a", "c"]}')
+    held = finished.contents()
+    assert (held.asked, held.compared, held.latest) == ({}, {"a", "c"}, {"a", "c"})
 
 
 def test_details_are_read_once_for_a_pack(finished, monkeypatch):

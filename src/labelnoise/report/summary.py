@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from labelnoise.config import Named
+from labelnoise.data.rows import counted
 from labelnoise.errors import InputError
 from labelnoise.losses import divergence
 from labelnoise.methods import METHODS
@@ -94,8 +95,8 @@ def summary_of(held: Contents) -> Summary:
     counted = [run for run in held.runs.values() if run.identity in held.compared]
     groups: dict[str, list[Run]] = {}
     for run in counted:
-        groups.setdefault(_key(run), []).append(run)
-    labels = labelled([_described(group[0]) for group in groups.values()], _searched(held))
+        groups.setdefault(_key(run.config), []).append(run)
+    labels = labelled([_described(group[0].config) for group in groups.values()], _searched(held))
     rows = _marked([_row(label, group) for label, group in zip(labels, groups.values(), strict=True)])
     facts, noise = held.facts, held.facts["base"]["noise"]
     choice = _choose(rows, {search["chosen"] for search in held.searches.values()})
@@ -176,13 +177,13 @@ def _score(run: Run) -> float:
     return NoisyValidation().pick(run.records).measures["validation/score"]
 
 
-def _key(run: Run) -> str:
-    return json.dumps([run.config["method"], run.config.get("code")], sort_keys=True)
+def _key(config: Mapping[str, Any]) -> str:
+    return json.dumps([config["method"], config.get("code")], sort_keys=True)
 
 
-def _described(run: Run) -> dict[str, Any]:
+def _described(config: Mapping[str, Any]) -> dict[str, Any]:
     # The method, with the code of one's own as if it were a setting: it tells rows apart.
-    method, code = run.config["method"], run.config.get("code")
+    method, code = config["method"], config.get("code")
     return {**method, "settings": {**method["settings"], **({"code": code[:4]} if code else {})}}
 
 
@@ -303,10 +304,26 @@ def _notes(rows: Sequence[Row]) -> list[str]:
 
 
 def _absent(held: Contents) -> list[str]:
-    if not (count := len(held.compared - held.runs.keys())):
-        return []
-    runs = "1 run that was asked for is" if count == 1 else f"{count} runs that were asked for are"
-    return [f"{runs} missing: not finished, or too large for the memory."]
+    absent = held.compared - held.runs.keys()
+    asked = {"": absent & held.latest, " by an earlier command": absent - held.latest}
+    return [
+        f"{counted(len(runs), 'run')} asked for{by} {'is' if len(runs) == 1 else 'are'} missing, not finished or too "
+        f"large for the memory{_named(held, runs)}."
+        for by, runs in asked.items()
+        if runs
+    ]
+
+
+def _named(held: Contents, absent: Collection[str]) -> str:
+    # such as ": gce with seeds 1, 2; mixup with seed 0", with settings where methods alone do not tell runs apart
+    methods = {_key(config): _described(config) for config in held.asked.values()}
+    labels = dict(zip(methods, labelled([*methods.values()], {}), strict=True))
+    seeds: dict[str, list[str]] = {}
+    for identity, config in held.asked.items():
+        if identity in absent:
+            seeds.setdefault(labels[_key(config)], []).append(str(config["seed"]))
+    told = [f"{label} with seed{'s' * (len(each) > 1)} {', '.join(each)}" for label, each in seeds.items()]
+    return f": {'; '.join(told)}" if told else ""
 
 
 def _choice_notes(rows: Sequence[Row], choice: _Choice | None, parts: Mapping[str, int]) -> list[str]:

@@ -1,7 +1,7 @@
 """An output folder: the setting it belongs to, and for each pack its records, checkpoint, model and closing facts.
 
 out/config.json                     what all its runs have in common: data, noise, network, training
-out/compared.json                   identities of the runs that tables show
+out/compared.json                   the runs that tables show, and which of them the latest command has asked for
 out/searches.json                   what was tried for each method, and what was chosen
 out/METHOD-DIGITS/records.jsonl     a line per run and epoch
 out/METHOD-DIGITS/finished.json     written last: the pack's runs are finished, and count, once it is there
@@ -52,6 +52,7 @@ CLOSING = {
     "finished": str,
 }
 SEARCH = {"trials": [str], "chosen": str}
+COMPARED = {"runs": [str], "asked": dict | None, "latest": list | None}  # the two were not always noted
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,8 @@ class Contents(NamedTuple):
     runs: dict[str, Run]
     compared: set[str]  # identities of the runs that were asked for as such, and not only tried in a search
     searches: dict[str, Any]  # see `Store.searches`
+    asked: dict[str, Any]  # method, code and seed of those compared, in the order in which they were asked for
+    latest: set[str]  # those of them that the latest command has asked for
 
 
 class Store:
@@ -256,13 +259,20 @@ class Store:
         """Keep what a search has found."""
         write_facts(self.folder / "searches.json", self.searches | {method: {"trials": list(trials), "chosen": chosen}})
 
-    def note_compared(self, identities: Sequence[str]) -> None:
-        """Add runs to those that are compared."""
-        write_facts(self.folder / "compared.json", {"runs": list(dict.fromkeys([*self._compared(), *identities]))})
+    def note_compared(self, asked: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add the runs that a command asks for, each identity with its method, code and seed, to those compared."""
+        before = self._compared()
+        runs = list(dict.fromkeys([*before["runs"], *asked]))
+        facts = {"runs": runs, "asked": {**before["asked"], **asked}, "latest": list(asked)}
+        write_facts(self.folder / "compared.json", facts)
 
-    def _compared(self) -> list[str]:
-        path = self.folder / "compared.json"
-        return list(read_facts(path, {"runs": [str]}, "delete it to show all runs")["runs"]) if path.exists() else []
+    def _compared(self) -> dict[str, Any]:
+        path, advice = self.folder / "compared.json", "delete it to show all runs"
+        found = read_facts(path, COMPARED, advice) if path.exists() else {"runs": []}
+        asked, latest = found.get("asked") or {}, found.get("latest") or found["runs"]
+        if not (fits(list(asked.values()), [CONFIG]) and fits(latest, [str])):
+            raise InputError(f"{path} is damaged (it lacks what it was written with); {advice}")
+        return {"runs": found["runs"], "asked": asked, "latest": latest}
 
     def journal(self, name: str) -> Journal:
         """The folder of one pack."""
@@ -303,9 +313,10 @@ class Store:
 
         Runs come in the order in which they were asked for, whichever was finished first.
         """
-        found, asked = self.runs(), self._compared()
-        runs = {identity: found[identity] for identity in asked if identity in found} | found
-        return Contents(self.facts, runs, set(asked or runs), self.searches)
+        found, noted = self.runs(), self._compared()
+        runs = {identity: found[identity] for identity in noted["runs"] if identity in found} | found
+        compared = set(noted["runs"] or runs)
+        return Contents(self.facts, runs, compared, self.searches, noted["asked"], set(noted["latest"]))
 
 
 def _lock(folder: Path) -> AbstractContextManager[Any]:

@@ -32,6 +32,8 @@ from labelnoise.sweep.run import Display, Engine, Workplace, failure, prepare, s
 from labelnoise.sweep.space import best, trials
 from labelnoise.sweep.together import train_pack
 
+OWN = ("method", "code", "seed")  # settings in which the runs of a folder differ
+
 
 class Outcome(NamedTuple):
     """What a comparison leaves."""
@@ -66,7 +68,7 @@ def run_job(
         at = Workplace(store, make, device, execution, display, interrupt, frozenset(store.runs()), engine)
         if job.search.trials:
             configs = comparison(base, _search(job, base, noise_rate, at), job.seeds, noise_rate)
-        store.note_compared([config.identity for config in configs])
+        store.note_compared({config.identity: _own(config) for config in configs})
         train_all(configs, at)
         conclude(store)
     return Outcome(store, [config.identity for config in configs])
@@ -219,7 +221,11 @@ def _train_all(configs: Sequence[RunConfig], at: Workplace) -> None:
 
 def common_of(base: RunConfig) -> dict[str, Any]:
     """What the runs of a folder have in common."""
-    return {key: value for key, value in base.to_dict().items() if key not in ("method", "code", "seed")}
+    return {key: value for key, value in base.to_dict().items() if key not in OWN}
+
+
+def _own(config: RunConfig) -> dict[str, Any]:
+    return {key: value for key, value in config.to_dict().items() if key in OWN}
 
 
 def _folder(base: RunConfig) -> Path:
