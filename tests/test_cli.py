@@ -126,7 +126,7 @@ def records(out):
         (["--search", "-1"], "search: trials must not be negative"),
         (["--config", "missing.yaml"], "does not exist"),
         (["--net", "mpl"], "unknown net 'mpl'; did you mean 'mlp'?"),
-        (["--data", "gausians"], "unknown data set 'gausians'; did you mean 'gaussians'?"),
+        (["--data", "gausians"], "no file or folder of that name; did you mean 'gaussians'?"),
         (["--data", "digits", "--net", "lenet5"], "net 'lenet5': inputs of 8x8 pixels are too small"),
         (["--data", "moons", "--net", "lenet5"], "net 'lenet5': inputs of shape (2,) are no images"),
         (["--noise", "symmetric:1"], "a noise rate must be at least 0 and below 1, not 1.0"),

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from labelnoise.cli import main
 from labelnoise.data.dataset import DATASETS
+from labelnoise.data.factor import OPTIONS
 from labelnoise.data.standard import convert
 from labelnoise.data.standard.cache import save
 from labelnoise.data.standard.catalogue import CARDS
@@ -110,10 +111,11 @@ def test_of_many_classes_the_rarest_and_the_commonest_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["info", "minst"], "unknown data set 'minst'; did you mean 'mnist'?"),
+        (["info", "minst"], "unknown data set 'minst', and no file or folder of that name; did you mean 'mnist'?"),
         (["info", "cifar10n:wurst"], "did you mean 'cifar10n:worst'?"),
         (["info", "nowhere.csv"], "there is no file or folder 'nowhere.csv'"),
         (["info", "digits", "--label-column", "y"], "--label-column is for data of one's own, which 'digits' is not"),
+        (["info", "minst", "--label-column", "y"], "unknown data set 'minst', and no file or folder of that name"),
         (["info", "digits", "data.drop=[a]"], "data.drop is for data of one's own, which 'digits' is not"),
         (["info", "a.csv", "train.epochs=5"], "only how data are read can be set here, such as data.drop=[name]"),
         (["info", "a.csv", "data.source=b.csv"], "only how data are read can be set here"),
@@ -136,7 +138,8 @@ def test_mistakes_are_one_sentence_and_code_2(words, sentence):
 
 def test_settings_without_an_option_are_keys(tmp_path):
     (tmp_path / "mine.csv").write_text("size,zip,label\n1,10,a\n2,20,b\n3,30,b\n")
-    assert "note           inputs are made of 1 column: size\n" in typed("info", "mine.csv", "data.drop=[zip]").output
+    told = typed("info", "mine.csv", "data.drop=[zip]").output
+    assert "note           inputs are made of 1 column: size (numbers)\n" in told
     typed("corrupt", "mine.csv", "data.categorical=[zip]", "--noise", "none", "--out", "a.npz")
     assert load_corrupted("a.npz")[0].shape == (4,)
 
@@ -205,3 +208,8 @@ def test_the_help_of_the_group_imports_no_torch():
     code = "import sys; from labelnoise.cli import main; main(['data', '--help'], standalone_mode=False);"
     code += "sys.exit(bool({'torch', 'numpy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
+
+
+def test_settings_that_sentences_call_options_are_those_that_commands_have():
+    options = main.commands["data"].commands["info"].params
+    assert {each.name for each in options} - {"source", "keys"} == set(OPTIONS)

@@ -51,6 +51,7 @@ def settings_of(source: str, options: dict[str, Any], keys: Sequence[str]) -> "D
         raise InputError(f"{' '.join(keys)!r}: only how data are read can be set here, such as data.drop=[name]")
     names = [f"--{name.replace('_', '-')}" for name in given] + [f"data.{name}" for name in further]
     if names and not _is_own(source):
+        _check_known(source)
         raise InputError(f"{names[0]} is for data of one's own, which {source!r} is not; leave it out")
     return build(Data, {**given, **further, "source": source}, "data")
 
@@ -60,6 +61,14 @@ def dataset_of(settings: "Data") -> "Dataset":
     from labelnoise.data import load, read
 
     return read(settings.source, settings) if _is_own(settings.source) else load(settings.source, 0)
+
+
+def _check_known(source: str) -> None:
+    from labelnoise.data.dataset import builder
+    from labelnoise.data.standard.catalogue import CARDS
+
+    if source not in CARDS:  # which goes for the names of its variants as well
+        builder(source)
 
 
 def _is_own(source: str) -> bool:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from labelnoise.config import Data, Job, Named
 from labelnoise.configure import Tree, build, merge, plain, to_yaml
-from labelnoise.data.dataset import DATASETS, Builder, Dataset
+from labelnoise.data.dataset import Builder, Dataset, builder
 from labelnoise.data.own import is_own, read
 from labelnoise.data.recipe import recipe
 from labelnoise.data.standard.catalogue import CARDS
@@ -91,8 +91,8 @@ def make_plan(tree: Tree, source: Any = None, y: Any = None, y_true: Any = None)
     if not data.source and not given:
         raise InputError("data.source is empty, so the data were given from Python; give them to compare_methods again")
     own = y is not None or not isinstance(source, str | None) or is_own(data.source)
-    builder = _own(data, source, y, y_true) if own else _built_in(data)
-    dataset = builder(0)
+    make = _own(data, source, y, y_true) if own else _built_in(data)
+    dataset = make(0)
     suited = recipe(dataset.shape, round(len(dataset) * 0.7))
     defaults = {
         "noise": Job.noise if not own and dataset.noise_rate == 0 else "none",
@@ -103,7 +103,7 @@ def make_plan(tree: Tree, source: Any = None, y: Any = None, y_true: Any = None)
     if own:
         job = replace(job, data=_marked(job.data, dataset))
     methods, files = _found(job.methods)
-    return Plan(replace(job, methods=methods), builder, files)
+    return Plan(replace(job, methods=methods), make, files)
 
 
 def run_plan(
@@ -150,10 +150,10 @@ def config_text(plan: Plan) -> str:
 
 
 def _built_in(data: Data) -> Builder:
-    builder = DATASETS.get(data.source)
+    make = builder(data.source)
     if idle := [f.name for f in fields(Data) if f.name != "source" and getattr(data, f.name) != f.default]:
         raise InputError(f"data.{idle[0]} is for data of one's own, but {data.source} is built in; leave it out")
-    return builder
+    return make
 
 
 def augmentation(dataset: Dataset) -> Tree:

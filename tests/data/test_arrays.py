@@ -191,7 +191,6 @@ def test_labels_lie_in_a_file_beside_an_npy_file(name, text, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("y.txt", b"1\n2\n", "x.npy has 5 rows but y has 2; give one for each row"),
         ("y.csv", b"1\n2,3\n", "y.csv, line 2: several fields; write one label for each row of the inputs"),
         ("y.txt", b"\xff\n", "y.txt is not UTF-8 text; save it as UTF-8"),
         (
@@ -208,6 +207,17 @@ def test_bad_files_of_labels_are_refused(name, content, message, tmp_path):
     with pytest.raises(InputError) as error:
         read(tmp_path / "x.npy", Data(labels=str(tmp_path / name)))
     assert str(error.value) == f"{tmp_path}/{message}"
+
+
+def test_a_file_of_labels_is_named_where_it_is_too_short_or_of_one_class(tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(5))
+    labels = tmp_path / "y.txt"
+    labels.write_text("1\n2\n")
+    with pytest.raises(InputError, match=rf"x\.npy has 5 rows but {labels} has 2; give one for each row$"):
+        read(tmp_path / "x.npy", Data(labels=str(labels)))
+    labels.write_text("1\n" * 5)
+    with pytest.raises(InputError, match=rf"x\.npy: all labels in '{labels}' are '1'; at least two"):
+        read(tmp_path / "x.npy", Data(labels=str(labels)))
 
 
 def test_a_file_of_labels_that_is_missing_is_named(tmp_path):

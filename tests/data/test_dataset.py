@@ -155,7 +155,8 @@ def test_load_passes_the_seed_to_the_builder_of_that_name():
 
 
 def test_load_names_the_nearest_data_set():
-    with pytest.raises(InputError, match=r"^unknown data set 'digit'; did you mean 'digits'\?$"):
+    known = "unknown data set 'digit', and no file or folder of that name"
+    with pytest.raises(InputError, match=rf"^{known}; did you mean 'digits'\?$"):
         load("digit", 0)
 
 

@@ -70,7 +70,8 @@ def test_numbers_are_names_if_so_asked_or_categorical():
         ([1e-200, 2e-200] + [1e-200] * 99, "column 'a' is left out: it is always about 1e-200"),
         (
             [f"u{i}" for i in range(101)],
-            "column 'a' is left out: 101 different texts; keep it with data.categorical=['a']",
+            "column 'a' is left out: 101 different texts; sentences can be audited by vectors of them (--embeddings), "
+            "names are kept with data.categorical=['a']",
         ),
     ],
 )
@@ -110,12 +111,28 @@ def test_a_column_that_counts_the_rows_is_remarked_on(cells, noted):
 
 
 def test_columns_that_are_inputs_are_listed_up_to_twenty():
-    columns = [{"name": f"c{i}"} for i in range(21)]
-    assert listed(columns[:1]) == "inputs are made of 1 column: c0"
-    assert listed(columns[:2]) == "inputs are made of 2 columns: c0, c1"
+    columns = [{"name": f"c{i}", "kind": "number"} for i in range(21)]
+    assert listed(columns[:1]) == "inputs are made of 1 column: c0 (numbers)"
+    assert listed(columns[:2]) == "inputs are made of 2 columns: c0, c1 (numbers)"
     names = ", ".join(f"c{i}" for i in range(20))
-    assert listed(columns[:20]) == f"inputs are made of 20 columns: {names}"
-    assert listed(columns) == f"inputs are made of 21 columns: {names}, …"
+    assert listed(columns[:20]) == f"inputs are made of 20 columns: {names} (numbers)"
+    assert listed(columns) == f"inputs are made of 21 columns: {names} (numbers); …"
+
+
+def test_columns_that_are_inputs_are_listed_by_what_is_in_them():
+    frame = pd.DataFrame({"city": ["u", "v"], "size": [1, 2], "member": [True, False], "day": ["x", "y"]})
+    assert listed(fit(frame, ORIGIN)[0]) == (
+        "inputs are made of 4 columns: city, day (texts); size (numbers); member (true or false)"
+    )
+
+
+def test_names_of_image_files_are_no_inputs_unless_so_asked():
+    frame = pd.DataFrame({"scan": ["a.png", "b.JPG", None, "a.png"], "note": ["a.png", "b", "c", "b"]})
+    columns, notes = fit(frame, ORIGIN)
+    assert [column["name"] for column in columns] == ["note"]
+    assert notes == ["column 'scan' is left out: it names image files; learn from these with data.image_column='scan'"]
+    columns, notes = fit(frame, ORIGIN, ["scan"])
+    assert (columns[0]["values"], notes) == (["a.png", "b.JPG", None], [])
 
 
 def test_texts_that_are_all_numbers_are_numbers():

@@ -77,3 +77,11 @@ def test_only_a_categorical_has_an_order():
 def test_a_row_is_called_as_its_origin_calls_it():
     assert Origin("my.csv", lambda row: f"line {row + 2}").at(3) == "my.csv, line 5"
     assert Origin("x").at(3, "a b") == "x, row 3, column 'a b'"
+
+
+@pytest.mark.parametrize(
+    ("setting", "typed", "written"),
+    [("id_column", True, "--id-column"), ("drop", True, "data.drop"), ("id_column", False, "id_column")],
+)
+def test_a_setting_is_written_as_a_command_or_python_has_it(setting, typed, written):
+    assert Origin("x", typed=typed).written(setting) == written

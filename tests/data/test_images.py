@@ -166,7 +166,7 @@ def test_images_are_not_scaled_to_a_million_pixels(tmp_path):
     save(tmp_path, {"x/1.png": GREY, "y/1.png": GREY})
     with pytest.raises(InputError) as error:
         read(tmp_path, Data(image_size=50_000))
-    assert str(error.value) == "image_size 50000 makes images of a million pixels or more; choose fewer than 1000"
+    assert str(error.value) == "images of 50000 × 50000 pixels have a million or more; scale them to fewer than 1000"
     assert read(tmp_path, Data(image_size=999)).shape == (1, 999, 999)
 
 

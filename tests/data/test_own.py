@@ -95,7 +95,8 @@ BAD_TABLES = [
     ("a,label\n1,x\n2,x\n", "t.csv: all labels in 'label' are 'x'; at least two classes must occur"),
     (
         "a,label\n" + "".join(f"{i},{i}.5\n" for i in range(101)),
-        "t.csv: 'label' holds 101 different labels in 101 rows, too many for classes; name another column",
+        "t.csv: 101 different labels in 'label', for 101 rows, are too many for classes; "
+        "name another column with --label-column",
     ),
     (ROWS + "inf,x\n", "t.csv, line 4, column 'a': the number is infinite; mend it, or leave the cell empty"),
     (ROWS + "1e999,x\n", "t.csv, line 4, column 'a': the number is infinite; mend it, or leave the cell empty"),
@@ -207,7 +208,12 @@ BAD_FILES = [
         "i holds parts, test and train, not classes; give one, such as i/test",
     ),
     (IMAGES | {"i/z/notes.txt": "?"}, "i", "class folder i/z holds no images; add some, or remove the folder"),
-    ({"i/x/1.png": png(GREY)}, "i", "i: all labels in 'y' are 'x'; at least two classes must occur"),
+    ({"i/x/1.png": png(GREY)}, "i", "i: all labels are 'x'; at least two classes must occur"),
+    (
+        {f"i/{number}/1.png": png(GREY) for number in range(20)},
+        "i",
+        "i: 20 different labels, for 20 rows, are too many for classes; put the images of a class in one folder",
+    ),
     (
         IMAGES | {"i/y/2.png": png(Image.effect_noise((32, 32), 50))[:500]},
         "i",
@@ -219,13 +225,13 @@ BAD_FILES = [
         IMAGES | {"i/y/2.png": png(GREY.resize((5, 4)))},
         "i",
         "i/y/2.png has 5 × 4 pixels in mode L, but i/x/1.png has 4 × 4 pixels in mode L; "
-        "make all alike, or scale them with image_size, such as --image-size 32",
+        "make all alike, or scale them, such as by --image-size 32",
     ),
     (
         IMAGES | {"i/y/2.png": png(GREY.convert("RGB"))},
         "i",
         "i/y/2.png has 4 × 4 pixels in mode RGB, but i/x/1.png has 4 × 4 pixels in mode L; "
-        "make all alike, or scale them with image_size, such as --image-size 32",
+        "make all alike, or scale them, such as by --image-size 32",
     ),
     (
         IMAGES | {"i/y/2.png": png(GREY.convert("I;16"))},
@@ -258,15 +264,15 @@ def test_a_bad_file_is_refused_with_one_sentence(files, source, message, tmp_pat
 @pytest.mark.parametrize(
     ("source", "settings", "message"),
     [
-        ("a.npz", {"label_column": "y"}, "label_column is for tables, which a.npz is not; leave it out"),
-        ("a.npz", {"labels": "y.txt"}, "labels is for .npy files, which a.npz is not; leave it out"),
-        ("a.npy", {"drop": ("a",)}, "drop is for tables, which a.npy is not; leave it out"),
-        ("a.npy", {"image_size": 8}, "image_size is for image files, which a.npy is not; leave it out"),
-        ("i", {"id_column": "a"}, "id_column is for tables, which i is not; leave it out"),
-        ("i", {"image_column": "a"}, "image_column is for tables, which i is not; leave it out"),
-        ("t.csv", {"labels": "y.txt"}, "labels is for .npy files, which t.csv is not; leave it out"),
-        ("t.csv", {"true_labels": "y.txt"}, "true_labels is for .npy files, which t.csv is not; leave it out"),
-        ("t.csv", {"image_size": 8}, "image_size is for image files, and t.csv lists none; leave it out"),
+        ("a.npz", {"label_column": "y"}, "--label-column is for tables, which a.npz is not; leave it out"),
+        ("a.npz", {"labels": "y.txt"}, "--labels is for .npy files, which a.npz is not; leave it out"),
+        ("a.npy", {"drop": ("a",)}, "data.drop is for tables, which a.npy is not; leave it out"),
+        ("a.npy", {"image_size": 8}, "--image-size is for image files, which a.npy is not; leave it out"),
+        ("i", {"id_column": "a"}, "--id-column is for tables, which i is not; leave it out"),
+        ("i", {"image_column": "a"}, "data.image_column is for tables, which i is not; leave it out"),
+        ("t.csv", {"labels": "y.txt"}, "--labels is for .npy files, which t.csv is not; leave it out"),
+        ("t.csv", {"true_labels": "y.txt"}, "data.true_labels is for .npy files, which t.csv is not; leave it out"),
+        ("t.csv", {"image_size": 8}, "--image-size is for image files, and t.csv lists none; leave it out"),
         (X, {"true_label_column": "a"}, "true_label_column is for tables, which x is not; leave it out"),
         (X, {"categorical": ("a",)}, "categorical is for tables, which x is not; leave it out"),
         (pd.DataFrame(X), {"labels": "y.txt"}, "labels is for .npy files, which the table is not; leave it out"),
@@ -348,7 +354,7 @@ NUMBERS = read(X, y=Y).encoding
         (TABLE, "a.npy", "a.npy cannot be given to a model that has learnt from tables; give it such data"),
         (TABLE, X, "x cannot be given to a model that has learnt from tables; give it such data"),
         (TABLE, "none.csv", "there is no file or folder 'none.csv'"),
-        (PIXELS, "t.csv", "t.csv lists no images; name the column of their paths with image_column"),
+        (PIXELS, "t.csv", "t.csv lists no images; call the column of their paths 'path'"),
         (PIXELS, X, "x has shape (4, 4), but the model needs rows of shape (1, 4, 4)"),
         (
             NUMBERS,

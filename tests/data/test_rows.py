@@ -77,7 +77,7 @@ def test_labels_that_cannot_be_are_refused_with_a_sentence(given, true, message)
 
 def test_many_classes_are_taken_if_each_has_two_rows():
     assert len(to_dataset(rows(list(range(101)) * 2)).classes) == 101
-    with pytest.raises(InputError, match="holds 101 different labels in 201 rows, too many for classes"):
+    with pytest.raises(InputError, match="101 different labels in 'label', for 201 rows, are too many for classes"):
         to_dataset(rows([*range(101), *range(100)]))
 
 
@@ -86,7 +86,7 @@ def test_labels_that_are_measurements_are_refused(count):
     with pytest.raises(InputError) as error:
         to_dataset(rows([f"{0.37 * i:.2f}" for i in range(count)]))
     assert str(error.value) == (
-        f"the table: 'label' holds {count} different labels in {count} rows, too many for classes; name another column"
+        f"the table: {count} different labels in 'label', for {count} rows, are too many for classes; give classes"
     )
 
 
@@ -100,7 +100,7 @@ def test_classes_of_which_most_have_a_single_row_are_refused():
         to_dataset(rows([*range(20), *range(9), *[0] * 71]))
     assert str(error.value) == (
         "the table: 11 of 20 different labels in 'label' have a single row, too many for classes; "
-        "name another column, or leave rare labels out"
+        "give classes, or leave rare labels out"
     )
 
 

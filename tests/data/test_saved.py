@@ -176,7 +176,7 @@ def test_a_name_that_does_not_end_in_npz_is_refused(tmp_path):
 
 
 def test_settings_of_tables_do_not_fit_a_saved_data_set(path):
-    with pytest.raises(InputError, match="label_column is for tables"):
+    with pytest.raises(InputError, match="--label-column is for tables"):
         read(path, Data(label_column="y"))
 
 

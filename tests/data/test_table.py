@@ -44,7 +44,10 @@ def test_columns_that_are_dropped_are_no_inputs():
 def test_rows_are_numbered_as_in_the_table_even_if_some_have_no_label():
     data = read(FRAME.assign(label=["x", None, "y"]))
     assert data.ids == ("0", "2")
-    assert data.notes == ("inputs are made of 3 columns: name, a, truth", "1 row without a label is left out")
+    assert data.notes == (
+        "inputs are made of 3 columns: name, truth (texts); a (numbers)",
+        "1 row without a label is left out",
+    )
 
 
 def test_rows_without_a_label_count_towards_the_mean():
@@ -55,13 +58,13 @@ def test_rows_without_a_label_count_towards_the_mean():
 def test_a_column_without_a_name_is_left_out_with_a_note(tmp_path):
     FRAME.to_csv(tmp_path / "t.csv")
     data = read(tmp_path / "t.csv", ALL)
-    assert data.notes == ("column 1 is left out: it has no name", "inputs are made of 1 column: a")
+    assert data.notes == ("column 1 is left out: it has no name", "inputs are made of 1 column: a (numbers)")
     assert data.shape == (1,)
 
 
 def test_columns_may_be_called_by_numbers():
     data = read(pd.DataFrame([[1, 5, "x"], [2, 5, "y"]]), Data(label_column="2"))
-    assert data.notes == ("inputs are made of 1 column: 0", "column '1' is left out: it is always 5")
+    assert data.notes == ("inputs are made of 1 column: 0 (numbers)", "column '1' is left out: it is always 5")
 
 
 def test_nullable_columns_are_read_as_others():
@@ -69,7 +72,7 @@ def test_nullable_columns_are_read_as_others():
     data = read(frame, y=["u", "v", "u"])
     assert [column["kind"] for column in data.encoding["columns"]] == ["number", "boolean"]
     assert data.notes == (
-        "inputs are made of 2 columns: i, b",
+        "inputs are made of 2 columns: i (numbers); b (true or false)",
         "column 'i': 1 missing value is filled with the median 2",
     )
 
@@ -151,7 +154,7 @@ def test_one_column_does_not_hold_given_and_true_labels(settings):
         read(FRAME, Data(**settings))
     assert str(error.value) == (
         f"the table: column {name!r} is named for given and for true labels; "
-        "name another as true_label_column, or leave it out"
+        "name another with true_label_column, or leave it out"
     )
 
 

@@ -218,7 +218,7 @@ def test_a_method_without_hyper_parameters_is_not_searched(tmp_path):
     [
         ({"methods": (Named("ce"), Named("gse"))}, "unknown method 'gse'; did you mean 'gce'?"),
         ({"methods": (Named("gce", {"p": 1}),)}, "method 'gce' has no setting 'p'"),
-        ({"data": Data("gausians")}, "unknown data set 'gausians'; did you mean 'gaussians'?"),
+        ({"data": Data("gausians")}, "no file or folder of that name; did you mean 'gaussians'?"),
         ({"net": Named("mpl")}, "unknown net 'mpl'; did you mean 'mlp'?"),
         ({"net": Named("lenet5")}, "net 'lenet5': inputs of shape (2,) are no images"),
         ({"train": Train(epochs=2, augment=Augment(crop=2))}, "crop needs images"),

@@ -42,7 +42,8 @@ def from_file(path: Path, settings: Data) -> Rows:
             raise InputError(f"{path} holds inputs only; name the file of their labels with --labels")
         _check_kind(held, origin)
         y_true = label_file(Path(settings.true_labels), len(held)) if settings.true_labels else None
-        return from_array(path.stem, held, label_file(Path(settings.labels), len(held)), origin, y_true=y_true)
+        rows = from_array(path.stem, held, label_file(Path(settings.labels), len(held)), origin, y_true=y_true)
+        return rows._replace(columns=(settings.labels, settings.true_labels))
     held = {key: _checked(held[key], origin, key) for key in held}
     if all(key in held for key in PARTED):
         return _noted(_parted(path, held, origin), held, PARTED)

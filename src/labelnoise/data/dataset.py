@@ -15,7 +15,7 @@ from torch import Tensor
 
 from labelnoise.data.pictures import Pictures
 from labelnoise.errors import InputError
-from labelnoise.registry import Registry
+from labelnoise.registry import Registry, nearest
 from labelnoise.types import Array
 
 MOST_NUMBERED_CLASSES = 100_000  # labels above it are identifiers or targets of a regression, given by mistake
@@ -111,9 +111,16 @@ Builder = Callable[[int], Dataset]
 DATASETS: Registry[Builder] = Registry("data set")
 
 
+def builder(name: str) -> Builder:
+    """What makes the registered data set of a name that might have been that of a file or folder as well."""
+    if name not in DATASETS:
+        raise InputError(f"unknown data set {name!r}, and no file or folder of that name; {nearest(name, DATASETS)}")
+    return DATASETS.get(name)
+
+
 def load(name: str, seed: int) -> Dataset:
     """The registered data set of this name; the seed matters to generated ones only."""
-    return DATASETS.get(name)(seed)
+    return builder(name)(seed)
 
 
 def _numbered(labels: Tensor) -> tuple[str, ...]:

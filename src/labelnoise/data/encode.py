@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelnoise.data.factor import Factor, Origin, factor, is_categorical
+from labelnoise.data.images import SUFFIXES
 from labelnoise.data.rows import counted
 from labelnoise.errors import InputError
 from labelnoise.registry import nearest
@@ -20,6 +21,7 @@ MOST_VALUES = 100  # a text with more is a name or a sentence, not a category
 MOST_LISTED = 20  # columns named on the screen
 FEWEST_COUNTED = 10  # fewer rows may be counted by accident
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+KINDS = {"number": "numbers", "category": "texts", "boolean": "true or false"}  # as people call them
 TRUTH = {"true": 1.0, "1": 1.0, "false": 0.0, "0": 0.0}
 
 Column = dict[str, Any]  # name, kind and what the kind needs; plain, for it is saved with a model
@@ -44,10 +46,13 @@ def fit(frame: Any, origin: Origin, categorical: Collection[str] = ()) -> tuple[
 
 
 def listed(columns: Sequence[Column]) -> str:
-    """A sentence on which columns are inputs."""
-    names = ", ".join(column["name"] for column in columns[:MOST_LISTED])
-    more = ", …" if len(columns) > MOST_LISTED else ""
-    return f"inputs are made of {counted(len(columns), 'column')}: {names}{more}"
+    """A sentence on which columns are inputs, and as what they were read."""
+    names: dict[str, list[str]] = {}
+    for column in columns[:MOST_LISTED]:
+        names.setdefault(column["kind"], []).append(column["name"])
+    told = [f"{', '.join(each)} ({KINDS[kind]})" for kind, each in names.items()]
+    more = ["…"] * (len(columns) > MOST_LISTED)
+    return f"inputs are made of {counted(len(columns), 'column')}: {'; '.join(told + more)}"
 
 
 def transform(
@@ -86,7 +91,9 @@ def _fitted(series: Any, origin: Origin, forced: bool) -> Column | str:
     found = factor(series, origin, series.name)
     if not names and _are_numbers(found, origin, series.name):
         return _fitted_numbers(series, origin)
-    return _fitted_names(found, series.name, is_categorical(series), MOST_VALUES if not forced else len(found.names))
+    if not names and _name_images(found):
+        return f"it names image files; learn from these with {origin.written('image_column')}={series.name!r}"
+    return _fitted_names(found, series, origin, MOST_VALUES if not forced else len(found.names))
 
 
 def _fitted_numbers(series: Any, origin: Origin) -> Column | str:
@@ -111,16 +118,25 @@ def _suspected(series: Any, origin: Origin, fitted: Column) -> list[str]:
     # Rows are often counted in a column that nobody means as an input.
     if fitted["kind"] != "number" or len(series) < FEWEST_COUNTED or (np.diff(_numbers(series, origin)) != 1).any():
         return []
-    return [f"column {series.name!r} counts the rows: if it is an id, name it with --id-column"]
+    return [f"column {series.name!r} counts the rows: if it is an id, name it with {origin.written('id_column')}"]
 
 
-def _fitted_names(found: Factor, name: str, in_order: bool, most: int) -> Column | str:
+def _name_images(found: Factor) -> bool:
+    cells = [name for name in found.names if name]
+    return bool(cells) and all(cell.lower().endswith(SUFFIXES) for cell in cells)
+
+
+def _fitted_names(found: Factor, series: Any, origin: Origin, most: int) -> Column | str:
     values: list[str | None] = [name for name, count in zip(found.names, found.counts.tolist(), strict=True) if count]
     if not values:
         return "it is empty"
     if len(values) > most:
-        return f"{len(values)} different texts; keep it with data.categorical=[{name!r}]"
-    if not in_order:
+        embeddings = "--embeddings" if origin.typed else "embeddings"
+        return (
+            f"{len(values)} different texts; sentences can be audited by vectors of them ({embeddings}), "
+            f"names are kept with {origin.written('categorical')}=[{series.name!r}]"
+        )
+    if not is_categorical(series):
         values.sort(key=str)
     if (found.codes < 0).any():
         values.append(None)
@@ -143,7 +159,7 @@ def _are_numbers(found: Factor, origin: Origin, name: str) -> bool:
         why = "has a decimal comma" if DECIMAL_COMMA.fullmatch(cell) else "is no number, although most cells are"
         raise InputError(
             f"{origin.at(row, name)}: {cell!r} {why}; mend it, "
-            f"or take the column as names with data.categorical=[{name!r}]"
+            f"or take the column as names with {origin.written('categorical')}=[{name!r}]"
         )
     return True
 

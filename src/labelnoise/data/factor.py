@@ -11,6 +11,7 @@ from labelnoise.errors import InputError
 
 FORMULA = re.compile(r"\s*=")  # what an export leaves where it should write a value
 RUN = re.compile(r"\s*(=|[+\-@].*[(|!])")  # what a spreadsheet would run
+OPTIONS = ("label_column", "true_label_column", "id_column", "labels", "image_size")  # of commands; others are keys
 
 
 class Origin(NamedTuple):
@@ -18,10 +19,17 @@ class Origin(NamedTuple):
 
     name: str  # of the file, or what the thing is
     row: Any = "row {}".format  # number, from 0, to what people call it
+    typed: bool = True  # whether a command can name it
 
     def at(self, row: int, column: str = "") -> str:
         """The beginning of a sentence about a row, or about its cell in a column."""
         return f"{self.name}, {self.row(row)}" + (f", column {column!r}" if column else "")
+
+    def written(self, setting: str) -> str:
+        """A setting of how data are read, as people write it: behind a command, or for what only Python can name."""
+        if not self.typed:
+            return setting
+        return f"--{setting.replace('_', '-')}" if setting in OPTIONS else f"data.{setting}"
 
 
 class Factor(NamedTuple):
@@ -86,7 +94,7 @@ def _check_formulas(found: Factor, origin: Origin, column: str, repeated: bool) 
     if formulas.any() and found.counts[formulas].any():
         row = found.first(formulas)
         cell = found.names[found.codes[row]]
-        remedy = "rename it" if repeated else f"leave the column out with data.drop=[{column!r}]"
+        remedy = "rename it" if repeated else f"leave the column out with {origin.written('drop')}=[{column!r}]"
         raise InputError(
             f"{origin.at(row, column)}: {cell!r} is a spreadsheet formula; export values, not formulas, or {remedy}"
         )

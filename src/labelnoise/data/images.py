@@ -56,7 +56,10 @@ def from_folder(folder: Path, settings: Data) -> Rows:
         raise InputError(f"class folder {folder / min(empty)} holds no images; add some, or remove the folder")
     x, notes, encoding = stack([Listed(str(path), path) for path in paths], settings.image_size)
     notes = (*_left_out(folder, files, paths), *notes)
-    return Rows(folder.name, Origin(str(folder), ids.__getitem__), Inputs(x, ids, notes), encoding, given)
+    origin, inputs = Origin(str(folder), ids.__getitem__), Inputs(x, ids, notes)
+    return Rows(
+        folder.name, origin, inputs, encoding, given, columns=("", ""), remedy="put the images of a class in one folder"
+    )
 
 
 def inputs_of(path: Path, encoding: Mapping[str, Any]) -> Inputs:
@@ -76,7 +79,7 @@ def stack(images: Sequence[Listed], size: int) -> tuple[torch.Tensor, tuple[str,
     Scaled ones are grey if all are, and otherwise colour.
     """
     if size**2 >= MOST_PIXELS:
-        raise InputError(f"image_size {size} makes images of a million pixels or more; choose fewer than 1000")
+        raise InputError(f"images of {size} × {size} pixels have a million or more; scale them to fewer than 1000")
     x = _empty(len(images), 1, size, size)
     kind, transparent = "", 0
     for row, listed in enumerate(images):
@@ -86,7 +89,7 @@ def stack(images: Sequence[Listed], size: int) -> tuple[torch.Tensor, tuple[str,
         if not size and image.kind != kind:
             raise InputError(
                 f"{listed} has {image.kind}, but {images[0].name or images[0]} has {kind}; "
-                "make all alike, or scale them with image_size, such as --image-size 32"
+                "make all alike, or scale them, such as by --image-size 32"
             )
         if len(image.pixels) > x.shape[1]:
             grey, x = x, _empty(len(images), *image.pixels.shape)

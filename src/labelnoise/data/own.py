@@ -45,7 +45,7 @@ def read(source: Any, settings: Data = DEFAULTS, *, y: Any = None, y_true: Any =
         raise InputError(f"{source} is a file of the data root; write {name}, or another name that `data list` shows")
     if _is_saved(source):
         _check_no_labels(str(source), y, y_true)
-        _check_settings(str(source), settings)
+        _check_settings(_origin(source), settings)
         return saved.load(Path(source))[0]
     return to_dataset(_rows(source, settings, y, y_true))
 
@@ -85,7 +85,7 @@ def read_inputs(source: Any, encoding: Mapping[str, Any], settings: Data = DEFAU
     """New rows made into inputs exactly as those of the data set with this encoding; labels in them are ignored."""
     if isinstance(source, str | Path):
         return _inputs_of_path(_existing(source), encoding, settings)
-    origin = Origin(_name(source))
+    origin = _origin(source)
     if encoding["kind"] != "array" and (_is_frame(source) or hub.is_hub(source)):
         frame = source if _is_frame(source) else hub.to_frame(source)
         return table.inputs_of(frame, origin, encoding, settings)
@@ -123,13 +123,13 @@ def _audited(source: Any, settings: Data, y: Any, classes: Sequence[Any] | None,
 
 
 def _rows(source: Any, settings: Data, y: Any, y_true: Any, inputs: bool = True) -> Rows:
-    origin = Origin(_name(source))
+    origin = _origin(source)
     if _is_frame(source):
-        _check_settings(origin.name, settings, "tables", "image files")
+        _check_settings(origin, settings, "tables", "image files")
         given, true = arrays.labels(y, origin), arrays.labels(y_true, origin, "y_true")
         return table.from_frame("data", source, origin, settings, y=given, y_true=true, inputs=inputs)
     if _is_array(source):
-        _check_settings(origin.name, settings)
+        _check_settings(origin, settings)
         return arrays.from_array("data", source, y, origin, y_true=y_true)
     if hasattr(source, "toarray"):
         raise InputError(f"{origin.name} is sparse; make it an array with .toarray()")
@@ -137,7 +137,7 @@ def _rows(source: Any, settings: Data, y: Any, y_true: Any, inputs: bool = True)
     if isinstance(source, str | Path):
         return _from_path(_existing(source), settings, inputs)
     if hub.is_hub(source):
-        _check_settings(origin.name, settings, "tables", "image files")
+        _check_settings(origin, settings, "tables", "image files")
         return table.from_frame(hub.name_of(source), hub.to_frame(source), origin, settings, inputs=inputs)
     raise InputError(
         f"{origin.name} cannot be read; give a path, a DataFrame, an array with y, or a part of a Hugging Face data set"
@@ -145,14 +145,15 @@ def _rows(source: Any, settings: Data, y: Any, y_true: Any, inputs: bool = True)
 
 
 def _from_path(path: Path, settings: Data, inputs: bool) -> Rows:
+    named = Origin(str(path))
     if path.is_dir():
-        _check_settings(str(path), settings, "image files")
+        _check_settings(named, settings, "image files")
         return images.from_folder(path, settings)
     _check_suffix(path)
     if (suffix := path.suffix.lower()) in arrays.SUFFIXES:
-        _check_settings(str(path), settings, *((".npy files",) if suffix == ".npy" else ()))
+        _check_settings(named, settings, *((".npy files",) if suffix == ".npy" else ()))
         return arrays.from_file(path, settings)
-    _check_settings(str(path), settings, "tables", "image files")
+    _check_settings(named, settings, "tables", "image files")
     frame, origin = table.read_table(path, settings)
     return table.from_frame(path.stem, frame, origin, settings, folder=path.parent, inputs=inputs)
 
@@ -166,11 +167,11 @@ def _check_no_labels(name: str, y: Any, y_true: Any) -> None:
         raise InputError(f"{name} carries its own labels; y and y_true go with arrays and DataFrames")
 
 
-def _check_settings(name: str, settings: Data, *fitting: str) -> None:
+def _check_settings(origin: Origin, settings: Data, *fitting: str) -> None:
     for purpose, names in PURPOSES.items():
         unfit = next((each for each in names if getattr(settings, each)), "")
         if unfit and purpose not in fitting:
-            raise InputError(f"{unfit} is for {purpose}, which {name} is not; leave it out")
+            raise InputError(f"{origin.written(unfit)} is for {purpose}, which {origin.name} is not; leave it out")
 
 
 def _existing(source: str | Path) -> Path:
@@ -189,13 +190,12 @@ def _check_suffix(path: Path) -> None:
         raise InputError(f"{path} cannot be read; give a folder of images, or a file in {', '.join(SUFFIXES)}")
 
 
-def _name(source: Any) -> str:
+def _origin(source: Any) -> Origin:
     # what sentences call it
     if isinstance(source, str | Path):
-        return str(source)
-    if _is_frame(source):
-        return "the table"
-    return "x" if _is_array(source) else f"the {type(source).__name__}"
+        return Origin(str(source))
+    name = "x" if _is_array(source) else f"the {type(source).__name__}"
+    return Origin("the table" if _is_frame(source) else name, typed=False)
 
 
 def _is_frame(source: Any) -> bool:

@@ -33,8 +33,9 @@ class Rows(NamedTuple):
     encoding: Mapping[str, Any]
     given: Any  # (N,) labels by name, a Categorical where their order is known
     true: Any = None  # (N,) likewise
-    columns: tuple[str, str] = ("y", "y_true")  # what given and true labels are called
+    columns: tuple[str, str] = ("y", "y_true")  # what given and true labels are called; "" for names of folders
     test: Tensor | None = None
+    remedy: str = "give classes"  # where labels are too many to be classes
 
 
 def numbered(rows: int) -> tuple[str, ...]:
@@ -100,21 +101,21 @@ def _labels(rows: Rows, values: Any, column: str) -> Factor:
 
 
 def _check_given(rows: Rows, given: Factor, labelled: int) -> None:
-    column, occurring = rows.columns[0], int((given.counts > 0).sum())
+    place, occurring = f" in {rows.columns[0]!r}" if rows.columns[0] else "", int((given.counts > 0).sum())
     if occurring == 0:
-        raise InputError(f"{rows.origin.name}: no row has a label in {column!r}")
+        raise InputError(f"{rows.origin.name}: no row has a label{place}")
     if occurring == 1:
         only = given.names[given.counts.argmax()]
-        raise InputError(f"{rows.origin.name}: all labels in {column!r} are {only!r}; at least two classes must occur")
+        raise InputError(f"{rows.origin.name}: all labels{place} are {only!r}; at least two classes must occur")
     if occurring >= FEWEST_DOUBTED and 2 * occurring > labelled:
         raise InputError(
-            f"{rows.origin.name}: {column!r} holds {occurring} different labels in {labelled} rows, "
-            "too many for classes; name another column"
+            f"{rows.origin.name}: {occurring} different labels{place}, for {labelled} rows, are too many for classes; "
+            f"{rows.remedy}"
         )
     if occurring >= FEWEST_DOUBTED and 2 * (single := int((given.counts == 1).sum())) > occurring:
         raise InputError(
-            f"{rows.origin.name}: {single} of {occurring} different labels in {column!r} have a single row, "
-            "too many for classes; name another column, or leave rare labels out"
+            f"{rows.origin.name}: {single} of {occurring} different labels{place} have a single row, too many for "
+            f"classes; {rows.remedy}, or leave rare labels out"
         )
 
 

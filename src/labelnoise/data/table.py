@@ -20,7 +20,6 @@ from labelnoise.registry import nearest
 LABEL, PATH = "label", "path"  # what the columns of labels and of image files are called unless named
 LABEL_WEIGHT = "label_weight"  # what an audit calls the column of its weights
 NO_INPUT = f"column {LABEL_WEIGHT!r} is left out: it says how far to trust labels"
-OPTIONS = ("label_column", "true_label_column", "id_column")  # of the command; other settings are keys alone
 SUFFIXES = (".csv", ".tsv", ".parquet")
 
 
@@ -64,7 +63,8 @@ def from_frame(
         made = Inputs(x, ids, (*unnamed, *notes, *([NO_INPUT] if LABEL_WEIGHT in frame.columns else [])))
     else:
         made, encoding = Inputs(_digests(frame), ids), {}
-    return Rows(name, origin, made, encoding, given, truth, (label or "y", true or "y_true"))
+    remedy = f"name another column with {origin.written('label_column')}" if label else "give classes"
+    return Rows(name, origin, made, encoding, given, truth, (label or "y", true or "y_true"), remedy=remedy)
 
 
 def inputs_of(frame: Any, origin: Origin, encoding: Mapping[str, Any], settings: Data, folder: Path = Path()) -> Inputs:
@@ -75,7 +75,7 @@ def inputs_of(frame: Any, origin: Origin, encoding: Mapping[str, Any], settings:
         x, filled = encode.transform(frame, encoding["columns"], origin)
         return Inputs(torch.from_numpy(x), ids, tuple(filled))
     if not (column := _image_column(frame, settings)):
-        raise InputError(f"{origin.name} lists no images; name the column of their paths with image_column")
+        raise InputError(f"{origin.name} lists no images; call the column of their paths {PATH!r}")
     pixels, notes = images.conform(_listed(frame, origin, column, folder), encoding)
     return Inputs(pixels, ids, notes)
 
@@ -89,7 +89,9 @@ def _inputs(
         others = ", ".join(repr(name) for name in kept.columns if name != column)
         return x, (*notes, *([f"the inputs are images; left out: {others}"] if others else [])), encoding
     if settings.image_size:
-        raise InputError(f"image_size is for image files, and {origin.name} lists none; leave it out")
+        raise InputError(
+            f"{origin.written('image_size')} is for image files, and {origin.name} lists none; leave it out"
+        )
     columns, left_out = encode.fit(kept, origin, settings.categorical)
     values, filled = encode.transform(kept, columns, origin)
     notes = (encode.listed(columns), *left_out, *filled)
@@ -169,7 +171,7 @@ def _check_labels(origin: Origin, settings: Data, y: Any, y_true: Any) -> None:
     if y is None and y_true is None and settings.true_label_column == (settings.label_column or LABEL):
         raise InputError(
             f"{origin.name}: column {settings.true_label_column!r} is named for given and for true labels; "
-            "name another as true_label_column, or leave it out"
+            f"name another with {origin.written('true_label_column')}, or leave it out"
         )
 
 
@@ -179,8 +181,7 @@ def _column(frame: Any, origin: Origin, name: str, setting: str) -> Any:
         hint = nearest(name, frame.columns)
         hint = f"known are {names}" if hint.startswith("known") else hint  # in their own order
         beside = ", or give labels as y" if setting == "label_column" and origin.name == "the table" else ""
-        option = f"--{setting.replace('_', '-')}" if setting in OPTIONS else f"data.{setting}"
-        raise InputError(f"{origin.name} has no column {name!r} ({option}); {hint}{beside}")
+        raise InputError(f"{origin.name} has no column {name!r} ({origin.written(setting)}); {hint}{beside}")
     return frame[name]
 
 

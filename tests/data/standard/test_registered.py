@@ -99,9 +99,7 @@ def test_arrays_and_image_files_become_inputs_of_a_model_that_learnt_from_the_se
 
 
 def test_a_name_without_its_labels_is_answered_with_all_there_are():
-    with pytest.raises(
-        InputError, match=r"^unknown data set 'cifar10n'; choose cifar10n:aggregate or cifar10n:random1 or"
-    ):
+    with pytest.raises(InputError, match=r"^unknown data set 'cifar10n'.*; choose cifar10n:aggregate or "):
         load("cifar10n", 0)
 
 
