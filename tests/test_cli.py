@@ -273,6 +273,16 @@ def test_check_ends_with_one_where_something_does_not_hold(folder, monkeypatch):
     assert result.output.split() == ["ce", "some_fact", "AssertionError:", "it", "does", "not"]
 
 
+def test_check_says_once_what_several_facts_fail_by(folder, monkeypatch):
+    def fails(method):
+        raise AssertionError("it does not")
+
+    monkeypatch.setattr("labelnoise.testing.CHECKS", {"some_fact": fails, "other_fact": fails})
+    first, second = typed("check", "ce").output.splitlines()
+    assert first.endswith(" AssertionError: it does not")
+    assert second.split() == ["ce", "other_fact", "fails", "as", "some_fact", "does"]
+
+
 @pytest.mark.parametrize("name", ["gcee", "missing.py", "missing.module", "./here"])
 def test_check_of_what_is_not_there_is_one_sentence(folder, name):
     result = typed("check", name)

@@ -14,10 +14,11 @@ from labelnoise.configure import build, read_yaml
 from labelnoise.data.dataset import DATASETS
 from labelnoise.methods import METHODS
 from labelnoise.methods.base import build as build_method
+from labelnoise.methods.own import find_methods
 from labelnoise.nets import NETS
 from labelnoise.nets.base import resolved
 from labelnoise.noise import NOISES, parse
-from labelnoise.testing import CHECKS, find_methods, problem
+from labelnoise.testing import CHECKS, problem
 
 ROOT = Path(__file__).parents[1]
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))}

@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 from labelnoise.cli import main
 from labelnoise.methods import METHODS
-from labelnoise.testing import CHECKS, find_methods, problem
+from labelnoise.methods.own import find_methods
+from labelnoise.testing import CHECKS, problem
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TESTED = {

@@ -40,7 +40,7 @@ def test_a_name_without_neighbours_is_answered_with_all_names(fruits):
 
 
 def test_a_name_is_given_once(fruits):
-    with pytest.raises(ValueError, match="fruit 'pear' is registered twice"):
+    with pytest.raises(InputError, match=r"^fruit 'pear' is registered twice; change the name in @register$"):
         fruits.register("pear")(3)
 
 

@@ -222,8 +222,8 @@ def predict(*, model: Path, data: str, out: Path, force: bool, id_column: str | 
 
     Writes a CSV with a row for each input: id, predicted class, and the probability of every class.
     """
+    from labelnoise.methods.own import find_methods
     from labelnoise.results.model import Model, file_of, write_csv
-    from labelnoise.testing import find_methods
 
     path = _free(out, force)
     if path.exists() and any(read.exists() and path.samefile(read) for read in (Path(data), file_of(model))):
@@ -288,14 +288,17 @@ def check(name: str) -> None:
 
     NAME is a registered method, a Python file that registers one, or the dotted name of such a module.
     """
-    from labelnoise.testing import CHECKS, find_methods, problem
+    from labelnoise.methods.own import find_methods
+    from labelnoise.testing import CHECKS, problem
 
-    troubles = []
+    first: dict[tuple[str, str], str] = {}  # what is wrong with a method -> the fact by which it was seen
     for method in find_methods(name):
         for fact, test in CHECKS.items():
-            troubles.append(problem(test, method))
-            click.echo(f"{method.name}  {fact:<42} {troubles[-1] or 'holds'}")
-    if any(troubles):
+            trouble = problem(test, method)
+            if trouble and (seen := first.setdefault((method.name, trouble), fact)) != fact:
+                trouble = f"fails as {seen} does"
+            click.echo(f"{method.name}  {fact:<42} {trouble or 'holds'}")
+    if first:
         raise SystemExit(1)
 
 

@@ -17,6 +17,7 @@ from labelnoise.data.standard.catalogue import CARDS
 from labelnoise.engine.execution import DEFAULT, Execution
 from labelnoise.errors import InputError
 from labelnoise.files import write
+from labelnoise.methods.own import find_methods
 from labelnoise.report.page import write_page
 from labelnoise.report.summary import Row, Summary, summarise
 from labelnoise.report.tables import show
@@ -24,7 +25,6 @@ from labelnoise.results.model import Model, join_models
 from labelnoise.results.store import Store
 from labelnoise.sweep.compare import run_job, written_out
 from labelnoise.sweep.run import Display, Engine, find_device
-from labelnoise.testing import find_methods
 
 
 class Plan(NamedTuple):

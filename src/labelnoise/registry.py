@@ -22,7 +22,7 @@ class Registry(Generic[T]):
 
         def enter(thing: T) -> T:
             if name in self._things:
-                raise ValueError(f"{self.kind} {name!r} is registered twice")
+                raise InputError(f"{self.kind} {name!r} is registered twice; change the name in @register")
             self._things[name] = thing
             return thing
 

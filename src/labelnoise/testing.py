@@ -3,7 +3,6 @@
 Each check takes a method and raises AssertionError with a sentence; `labelnoise check NAME` runs them all.
 """
 
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 
-from labelnoise.config import Optimiser, Split, Train, digest
+from labelnoise.config import Optimiser, Split, Train
 from labelnoise.data.dataset import Dataset
 from labelnoise.data.loader import Loader, Task
 from labelnoise.data.split import split
@@ -28,12 +27,11 @@ from labelnoise.engine.loop import Training
 from labelnoise.engine.observer import EpochResult
 from labelnoise.engine.phases import Phase
 from labelnoise.engine.step import chosen, owner
-from labelnoise.errors import InputError
-from labelnoise.methods import METHODS, Method, build
+from labelnoise.methods import Method
 from labelnoise.methods.base import Stage, hyper_fields
+from labelnoise.methods.own import described
 from labelnoise.nets import Dropout
 from labelnoise.nets.base import make_head
-from labelnoise.registry import nearest
 from labelnoise.rng import Rng
 from labelnoise.types import Batch, DataSpec, Head, Terms
 
@@ -345,58 +343,11 @@ ADVICE = {  # part of a message -> what to write instead
 
 
 def problem(check: Callable[[Method], None], method: Method) -> str | None:
-    """What is wrong and, for common mistakes, what to do, in one line; None where nothing is."""
+    """What is wrong, where in the method's file and, for common mistakes, what to do, in one line; None if nothing."""
     try:
         check(method)
     except Exception as error:
-        first = f"{type(error).__name__}: {error}".split("\n")[0]
+        first = described(error, sys.modules[type(method).__module__].__file__)
         advice = [f" → {todo}" for part, todo in ADVICE.items() if part in first]
         return first + "".join(advice[:1])
     return None
-
-
-def find_methods(name: str) -> list[Method]:
-    """A registered method by name, or those that a Python file or module registers when it is imported."""
-    if name in METHODS:
-        return [build(name)]
-    if name.endswith(".py"):
-        module = _import_file(Path(name))
-    elif "." in name:
-        module = _import_module(name)
-    else:
-        own = "one of your own is named by its file, such as my_method.py"
-        raise InputError(f"unknown method {name!r}; {nearest(name, METHODS)} ({own})")
-    try:
-        found = [build(each) for each in METHODS if METHODS.get(each).__module__ == module]
-    except TypeError as mistake:
-        raise InputError(f"a method of {name} cannot be made without settings ({mistake}); give it defaults") from None
-    if not found:
-        raise InputError(f"{name} registers no method; decorate a class with labelnoise.methods.register")
-    return found
-
-
-def _import_file(path: Path) -> str:
-    # The bare stem could be the name of a module in use, and two files may have one stem.
-    name = f"labelnoise_checks_{path.stem}_{digest(str(path.resolve()))[:8]}"
-    spec = importlib.util.spec_from_file_location(name, path) if path.is_file() else None
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path} is not a Python file that can be read")
-    for each in [each for each in METHODS if METHODS.get(each).__module__ == name]:
-        METHODS.forget(each)  # of an earlier state of the file
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
-    try:
-        spec.loader.exec_module(module)
-    except Exception as problem:
-        raise InputError(f"{path} cannot be imported: {type(problem).__name__}: {problem}") from None
-    return name
-
-
-def _import_module(name: str) -> str:
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        return importlib.import_module(name).__name__
-    except Exception as problem:
-        raise InputError(f"{name} cannot be imported: {type(problem).__name__}: {problem}") from None
-    finally:
-        sys.path.remove(str(Path.cwd()))

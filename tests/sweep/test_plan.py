@@ -6,8 +6,8 @@ import pytest
 from labelnoise.config import Data, Named, Optimiser, RunConfig, Split, Train
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, build
+from labelnoise.methods.own import find_methods
 from labelnoise.sweep.plan import comparison, cut, halves, most_that_fit, own_code, plan_packs, set_by_rate, told
-from labelnoise.testing import find_methods
 
 BASE = RunConfig(method=Named("co_teaching"))
 DEFAULTS = {each.name: each.default for each in fields(METHODS.get("co_teaching"))}

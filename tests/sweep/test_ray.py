@@ -22,6 +22,7 @@ from labelnoise.errors import InputError
 from labelnoise.files import FullDiskError
 from labelnoise.methods import METHODS, register
 from labelnoise.methods.ce import CE
+from labelnoise.methods.own import find_methods
 from labelnoise.report.summary import summarise
 from labelnoise.results.store import Store
 from labelnoise.sweep import halving
@@ -32,7 +33,6 @@ from labelnoise.sweep.compare import base_of, run_job
 from labelnoise.sweep.plan import comparison, cut, plan_packs
 from labelnoise.sweep.ray import Ray
 from labelnoise.sweep.run import Display, Workplace
-from labelnoise.testing import find_methods
 
 JOB = Job(
     data=Data("gaussians"),

@@ -1,0 +1,66 @@
+"""Methods by name, and those of one's own in a Python file or module."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from traceback import extract_tb
+
+from labelnoise.config import digest
+from labelnoise.errors import InputError
+from labelnoise.methods.base import METHODS, Method, build
+from labelnoise.registry import nearest
+
+
+def described(error: Exception, file: str | None) -> str:
+    """An error in one line, with the line of the file where it arose, if any of that file had a part in it."""
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+    place = [f"{Path(file).name}, line {lines[-1]}"] if file and lines else []
+    kind = [] if isinstance(error, InputError) else [type(error).__name__]
+    return ": ".join([" in ".join(kind + place), str(error)]).split("\n")[0]
+
+
+def find_methods(name: str) -> list[Method]:
+    """A registered method by name, or those that a Python file or module registers when it is imported."""
+    if name in METHODS:
+        return [build(name)]
+    if name.endswith(".py"):
+        module = _import_file(Path(name))
+    elif "." in name:
+        module = _import_module(name)
+    else:
+        own = "one of your own is named by its file, such as my_method.py"
+        raise InputError(f"unknown method {name!r}; {nearest(name, METHODS)} ({own})")
+    try:
+        found = [build(each) for each in METHODS if METHODS.get(each).__module__ == module]
+    except TypeError as mistake:
+        raise InputError(f"a method of {name} cannot be made without settings ({mistake}); give it defaults") from None
+    if not found:
+        raise InputError(f"{name} registers no method; decorate a class with labelnoise.methods.register")
+    return found
+
+
+def _import_file(path: Path) -> str:
+    # The bare stem could be the name of a module in use, and two files may have one stem.
+    name = f"labelnoise_own_{path.stem}_{digest(str(path.resolve()))[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path) if path.is_file() else None
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is not a Python file that can be read")
+    for each in [each for each in METHODS if METHODS.get(each).__module__ == name]:
+        METHODS.forget(each)  # of an earlier state of the file
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as problem:
+        raise InputError(f"{path} cannot be imported: {described(problem, spec.origin)}") from None
+    return name
+
+
+def _import_module(name: str) -> str:
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name).__name__
+    except Exception as problem:
+        raise InputError(f"{name} cannot be imported: {type(problem).__name__}: {problem}") from None
+    finally:
+        sys.path.remove(str(Path.cwd()))

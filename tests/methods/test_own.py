@@ -1,0 +1,94 @@
+import sys
+
+import pytest
+
+from labelnoise.errors import InputError
+from labelnoise.methods import METHODS
+from labelnoise.methods.own import find_methods
+
+SOURCE = '''
+from dataclasses import dataclass, make_dataclass
+from labelnoise.methods import Method, register
+
+@register("{name}")
+@dataclass(frozen=True)
+class Toy(Method):
+    """A toy."""
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A scratch folder to stand in; what is registered or imported meanwhile is forgotten."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    return tmp_path
+
+
+def test_a_registered_method_is_found_by_name(folder):
+    assert find_methods("gce") == [METHODS.get("gce")()]
+
+
+def test_the_methods_of_a_file_are_found(folder):
+    (folder / "toys.py").write_text(SOURCE.format(name="toy_one") + SOURCE.format(name="toy_two"))
+    assert [method.name for method in find_methods("toys.py")] == ["toy_one", "toy_two"]
+
+
+def test_a_file_that_has_changed_is_read_anew(folder):
+    path = folder / "toys.py"
+    path.write_text(SOURCE.format(name="toy_one") + SOURCE.format(name="toy_two"))
+    find_methods("toys.py")
+    path.write_text(SOURCE.format(name="toy_one").replace("A toy", "Another toy"))
+    (method,) = find_methods("toys.py")
+    assert type(method).__doc__ == "Another toy."
+    assert "toy_two" not in METHODS
+
+
+def test_files_of_one_name_in_two_folders_are_two(folder):
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        (folder / name / "toys.py").write_text(SOURCE.format(name=f"toy_{name}"))
+    found = [method.name for name in ("one", "two") for method in find_methods(f"{name}/toys.py")]
+    assert found == ["toy_one", "toy_two"]
+
+
+def test_the_methods_of_a_dotted_module_are_found(folder):
+    (folder / "mine").mkdir()
+    (folder / "mine" / "toys.py").write_text(SOURCE.format(name="toy_three"))
+    path = list(sys.path)
+    assert [method.name for method in find_methods("mine.toys")] == ["toy_three"]
+    assert sys.path == path
+
+
+def test_a_file_may_be_called_like_a_module_in_use(folder):
+    (folder / "statistics.py").write_text(SOURCE.format(name="toy_four"))
+    before = sys.modules.get("statistics")
+    find_methods("statistics.py")
+    assert sys.modules.get("statistics") is before
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gcee", "unknown method 'gcee'; did you mean 'gce'? (one of your own is named by its file, such as my_method."),
+        ("missing.py", "missing.py is not a Python file that can be read"),
+        ("missing.module", "missing.module cannot be imported: ModuleNotFoundError: No module named 'missing'"),
+        ("./relative", "./relative cannot be imported"),
+        ("empty.py", "empty.py registers no method; decorate a class with labelnoise.methods.register"),
+        ("typo.py", "typo.py cannot be imported: SyntaxError"),
+        (
+            "twice.py",
+            "twice.py, line 5: method 'gce' is registered twice; change the name in @register",
+        ),
+        ("wrong.py", "wrong.py cannot be imported: ZeroDivisionError in wrong.py, line 2: division by zero"),
+    ],
+)
+def test_what_cannot_be_found_is_said_in_a_sentence(folder, name, message):
+    (folder / "empty.py").write_text("")
+    (folder / "typo.py").write_text("def :")
+    (folder / "twice.py").write_text(SOURCE.format(name="gce"))
+    (folder / "wrong.py").write_text("def half(x):\n    return x / 0\n\n\nhalf(1)\n")
+    with pytest.raises(InputError) as caught:
+        find_methods(name)
+    assert message in str(caught.value)
