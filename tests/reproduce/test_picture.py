@@ -87,6 +87,11 @@ def test_figures_without_a_value_for_each_run_have_no_table(sketch):
     assert "|" not in text
 
 
+def test_on_a_screen_there_is_no_picture(sketch):
+    figure = figures(sketch)["fig9"]
+    assert "![" not in markdown(Table(sketch, "fig9"), figure, [], DRAWING, "paper")
+
+
 @pytest.mark.parametrize("folder", COMMITTED, ids=lambda folder: f"{folder.parent.name}-{folder.name}")
 @pytest.mark.parametrize(("kind", "rounding"), [(".svg", 0.011), (".csv", 1e-6)])
 def test_committed_figures_are_those_that_are_drawn_of_committed_records(folder, kind, rounding, tmp_path):

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from labelnoise.papers import paper
+from labelnoise.papers.figures import figures
 from labelnoise.reproduce import estimate
 from labelnoise.reproduce.asked import Table
 from labelnoise.reproduce.beside import Beside, Spread
@@ -26,6 +27,16 @@ def test_it_is_said_beforehand_how_much_there_is_to_train(tiny, monkeypatch):
     first, total = announced(groups(tiny, tiny.published("table1"), "paper"), 3, CPU)
     assert first == "digits, mlp: CE, GCE × 2 noises × 3 seeds, 12 runs × 2 epochs, about 30 seconds"
     assert total == "in all 12 runs, 24 epochs, about 30 seconds on cpu"
+
+
+def test_methods_that_are_the_same_training_are_said_to_be(monkeypatch):
+    monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1000.0)
+    source = paper("label_smoothing")
+    cells = [
+        cell for cell in figures(source)["fig2"].cells if cell.data == "cifar10" and cell.method[3:] in ("0.0", "0.1")
+    ]
+    first, _ = announced(groups(source, cells, "paper"), 3, CPU)
+    assert "resnet32: LS 0.0 = FC 0.0 = BC 0.0, LS 0.1, FC 0.1, BC 0.1 × 1 noise × 3 seeds, 12 runs × " in first
 
 
 def test_of_a_search_it_is_said_how_many_runs_it_has(tiny, monkeypatch):

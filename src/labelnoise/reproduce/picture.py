@@ -27,7 +27,7 @@ def write_figure(
     texts = {
         "svg": gallery(f"{asked}: {figure.shows}", drawing.panels, drawing.columns, drawing.legend),
         "csv": table(found),
-        "md": markdown(asked, figure, found, drawing, recipe),
+        "md": markdown(asked, figure, found, drawing, recipe, picture=f"![{figure.shows}]({stem}.svg)"),
         "html": _page(asked, figure, found, drawing, recipe),
     }
     for kind, text in texts.items():
@@ -35,11 +35,12 @@ def write_figure(
     return [out / f"{stem}.{kind}" for kind in texts]
 
 
-def markdown(asked: Table, figure: Figure, found: Sequence[Series], drawing: Drawing, recipe: Recipe) -> str:
-    """What the figure shows, the picture, and its values where a run has one."""
-    picture = f"![{figure.shows}]({asked.paper.folder.name}-{asked.name}-{recipe}.svg)"
+def markdown(
+    asked: Table, figure: Figure, found: Sequence[Series], drawing: Drawing, recipe: Recipe, *, picture: str = ""
+) -> str:
+    """What the figure shows, the picture where there is one, and its values where a run has one."""
     told = [f"{asked}, {_made(asked, figure, found, recipe)}", figure.shows, picture, drawing.told]
-    return "\n\n".join([*told, "\n".join(_values(figure, found))]).strip() + "\n"
+    return "\n\n".join(filter(None, [*told, "\n".join(_values(figure, found))])) + "\n"
 
 
 def _values(figure: Figure, found: Sequence[Series]) -> Iterator[str]:

@@ -37,7 +37,7 @@ def announced(
 ) -> Iterator[str]:
     """How much is left to train beside known outcomes and what is begun, and how long it takes on this device."""
     if not groups:
-        yield "in all 0 runs: it is computed"
+        yield "nothing is trained: it is computed"
         return
     total, epochs, parts = 0.0, 0, [left(group, seeds, known or {}, begun) for group in groups]
     for group, part in zip(groups, parts, strict=True):
@@ -100,7 +100,11 @@ def ours_over(found: Iterable[Beside]) -> str:
 
 
 def _trained(group: Group, seeds: int) -> str:
-    methods = ", ".join(dict.fromkeys(cell.method for cell in group.cells))
+    same: dict[str, list[str]] = {}  # what is trained -> as what it counts
+    for label in dict.fromkeys(cell.method for cell in group.cells):
+        own = [(cell.noise, group.job(cell).methods) for cell in group.cells if cell.method == label]
+        same.setdefault(repr(own), []).append(label)
+    methods = ", ".join(map(" = ".join, same.values()))
     noises = counted(len({cell.noise for cell in group.cells}), "noise")
     net = group.job(group.cells[0]).net.name
     return f"{group.cells[0].data}, {net}: {methods} × {noises} × {counted(seeds, 'seed')}"
