@@ -89,6 +89,16 @@ def test_data_that_are_made_on_the_spot_are_timed_by_whole_epochs_as_they_are_tr
     assert seen == [(10_000, 400, 2000)]
 
 
+@pytest.mark.parametrize(("data", "batch"), [("mnist", 256), ("cifar10", 170), ("clothing1m", 16)])
+def test_on_a_cpu_small_images_are_timed_in_batches_as_they_are_trained_and_large_ones_in_fewer(
+    data, batch, monkeypatch
+):
+    seen = []
+    monkeypatch.setattr(module, "_timed", lambda config, dataset, runs, device: seen.append(config.train.batch) or 7.0)
+    rate(data, Job(train=Train(batch=256)), CPU)
+    assert seen == [batch]
+
+
 def test_an_epoch_takes_what_the_median_epoch_took_after_the_first_ones(monkeypatch):
     moments = iter([0.0, 8.0, 9.0, 10.5, 14.5])
     monkeypatch.setattr(module.time, "perf_counter", lambda: next(moments))

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from math import prod
 from statistics import median
 
 import torch
@@ -28,7 +29,8 @@ SECONDS = 1.0  # of timing for a network
 EPOCHS = 200  # more than are reached
 STEPS = 32  # of rows for each epoch, of which the split leaves some two thirds: timing begins anew with an epoch
 SIDE_BY_SIDE = {"cpu": 1, "cuda": 16}  # runs that are timed together
-BATCH = {"cpu": 16, "cuda": 256}  # at most, of images
+BATCH = {"cpu": 16, "cuda": 256}  # at most, of images; of small ones more
+NUMBERS = 2**19  # in so many of these: batches that are too small for a device take twice as long for each image
 FEWEST = 3  # rows of each class at least, so that every part of the split has one
 WARM = 2  # epochs that are not counted where whole ones are timed
 
@@ -46,7 +48,7 @@ def rate(data: str, job: Job, device: torch.device) -> float:
         noise="none", method=Named("ce"), net=job.net, train=replace(job.train, epochs=EPOCHS), split=job.split
     )
     if card := _card(data):
-        batch = min(job.train.batch, BATCH[device.type])
+        batch = min(job.train.batch, max(BATCH[device.type], NUMBERS // prod(card.shape)))
         config = replace(config, train=replace(config.train, balanced=0, batch=batch), split=Split())
         dataset = like(data, card.shape, card.classes, batch)
     else:
