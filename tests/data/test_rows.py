@@ -86,7 +86,8 @@ def test_labels_that_are_measurements_are_refused(count):
     with pytest.raises(InputError) as error:
         to_dataset(rows([f"{0.37 * i:.2f}" for i in range(count)]))
     assert str(error.value) == (
-        f"the table: {count} different labels in 'label', for {count} rows, are too many for classes; give classes"
+        f"the table: {count} different labels in 'label', for {count} rows, are too many for classes; "
+        "give classes, not ids or measurements"
     )
 
 
@@ -100,7 +101,7 @@ def test_classes_of_which_most_have_a_single_row_are_refused():
         to_dataset(rows([*range(20), *range(9), *[0] * 71]))
     assert str(error.value) == (
         "the table: 11 of 20 different labels in 'label' have a single row, too many for classes; "
-        "give classes, or leave rare labels out"
+        "give classes, not ids or measurements, or leave rare labels out"
     )
 
 

@@ -35,7 +35,7 @@ class Rows(NamedTuple):
     true: Any = None  # (N,) likewise
     columns: tuple[str, str] = ("y", "y_true")  # what given and true labels are called; "" for names of folders
     test: Tensor | None = None
-    remedy: str = "give classes"  # where labels are too many to be classes
+    remedy: str = "give classes, not ids or measurements"  # where labels are too many to be classes
 
 
 def numbered(rows: int) -> tuple[str, ...]:

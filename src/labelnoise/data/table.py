@@ -63,7 +63,11 @@ def from_frame(
         made = Inputs(x, ids, (*unnamed, *notes, *([NO_INPUT] if LABEL_WEIGHT in frame.columns else [])))
     else:
         made, encoding = Inputs(_digests(frame), ids), {}
-    remedy = f"name another column with {origin.written('label_column')}" if label else "give classes"
+    remedy = (
+        f"name another column with {origin.written('label_column')}"
+        if label
+        else "give classes, not ids or measurements"
+    )
     return Rows(name, origin, made, encoding, given, truth, (label or "y", true or "y_true"), remedy=remedy)
 
 
