@@ -71,7 +71,7 @@ def test_a_file_may_be_called_like_a_module_in_use(folder):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("gcee", "unknown method 'gcee'; did you mean 'gce'? (one of your own is named by its file, such as my_method."),
+        ("gcee", "unknown method 'gcee'; did you mean 'gce'? (one of your own is named by its file, such as my_meth"),
         ("missing.py", "missing.py is not a Python file that can be read"),
         ("missing.module", "missing.module cannot be imported: ModuleNotFoundError: No module named 'missing'"),
         ("./relative", "./relative cannot be imported"),

@@ -9,9 +9,9 @@ from typing import Any
 
 from labelnoise.config import Data
 from labelnoise.configure import parse_overrides
+from labelnoise.data.factor import OPTIONS
 from labelnoise.reviewing.source import Source
 
-OPTIONS = ("label_column", "true_label_column", "id_column", "labels", "image_size")  # other settings are keys
 UNTOLD = ("source", "fingerprint")
 
 
