@@ -93,14 +93,23 @@ def test_a_second_method_is_announced_with_its_reason_before_it_is_trained():
     ]
 
 
+@pytest.mark.parametrize(("others", "kept"), [(("ce",), 1), (("gce", "ce", "ce"), 1), (("gce",), 0)])
+def test_no_method_is_trained_twice_and_none_confirms_itself(others, kept):
+    few, heard = Dataset.from_arrays(np.ones((24, 2)), torch.arange(24) % 2), Heard()
+    found = fold_evidence(few, folds=2, epochs=1, others=others, display=heard)
+    assert [told.split()[1] for told in heard.told if "/" in told] == ["gce", "ce"]
+    assert len(found.others) == kept
+
+
 def test_cross_entropy_judges_where_the_robust_loss_gives_a_small_class_up():
     cancer = load_breast_cancer()
     rows = np.concatenate([np.flatnonzero(cancer.target == 1), np.flatnonzero(cancer.target == 0)[:20]])
     x = cancer.data[rows]
     x = ((x - x.mean(0)) / x.std(0)).astype(np.float32)
     given = torch.tensor(1 - cancer.target[rows])
-    found = fold_evidence(Dataset.from_arrays(x, given))
+    found = fold_evidence(Dataset.from_arrays(x, given), others=("ce",))
     assert found.probs.argmax(1)[given == 1].mean() > 0.5
+    assert found.others == ()  # it is the one that judges
     assert found.notes == (
         "gce has not learnt every class and ce has learnt more, so that its networks judge the rows",
     )
@@ -111,6 +120,11 @@ def test_a_method_that_learns_every_class_is_not_replaced(monkeypatch):
     monkeypatch.setattr(folds, "crossfit", lambda method, *rest: trained.append(method.name) or crossfit(method, *rest))
     found = fold_evidence(DATA, folds=3, epochs=15)
     assert (trained, found.notes) == (["gce"], ())
+
+
+def test_cross_entropy_may_be_the_first_and_the_robust_loss_another():
+    few = Dataset.from_arrays(DATA.x[:60], GIVEN[:60])
+    assert len(fold_evidence(few, method="ce", others=("gce",), folds=2, epochs=1).others) == 1
 
 
 def test_an_unknown_method_is_refused():

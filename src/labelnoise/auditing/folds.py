@@ -1,6 +1,6 @@
 """Evidence by training: a network for each fold says what it makes of rows that it has not learnt from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -51,13 +51,16 @@ def fold_evidence(
     net, train = suited(dataset, len(splits[0].train), epochs=epochs)
     train = replace(train, augment=build(Augment, augmentation(dataset)))
     plan = Plan(replace(dataset, y_true=None), splits, net, {}, train, seed, find_device(device))
-    methods = [from_text(each) for each in (method, *others)]
+    methods = {each: from_text(each) for each in (method, *others)}
     display.expect(len(methods))
-    first = crossfit(methods[0], plan, display)
-    if method == ROBUST:
-        first, replaced = _better(first, labels.numpy(), display, to_come=len(others))
-        notes += replaced
-    rest = [crossfit(each, plan, display, margins=False) for each in methods[1:]]
+    first = crossfit(methods[method], plan, display)
+    known = {method: first}
+    if method == ROBUST and (lacking := _not_learnt(first, labels.numpy())).size:
+        known[PLAIN] = _second(first, lacking, display, to_come=len({*others} - {ROBUST, PLAIN}))
+        first = _better(known, labels.numpy(), display)
+        notes += (REPLACED,) if first is known[PLAIN] else ()
+    known |= {each: crossfit(methods[each], plan, display, margins=False) for each in others if each not in known}
+    rest = [known[each] for each in dict.fromkeys(others) if known[each] is not first]  # whose agreement tells nothing
     return Evidence(
         labels.numpy(),
         first.probs.numpy(),
@@ -69,22 +72,25 @@ def fold_evidence(
     )
 
 
-def _better(
-    first: CrossFit, given: NDArray[np.int64], display: Display, *, to_come: int
-) -> tuple[CrossFit, tuple[str, ...]]:
-    """The same, or what cross-entropy makes of the rows where that has learnt more classes, and a sentence on it."""
+def _not_learnt(first: CrossFit, given: NDArray[np.int64]) -> NDArray[np.int64]:
     rows = np.bincount(given[given >= 0], minlength=first.probs.shape[1])
-    lacking = np.flatnonzero((rows >= WORTH_LEARNING) & ~_learnt(first, given))
-    if not len(lacking):
-        return first, ()
+    return np.flatnonzero((rows >= WORTH_LEARNING) & ~_learnt(first, given))
+
+
+def _second(first: CrossFit, lacking: NDArray[np.int64], display: Display, *, to_come: int) -> CrossFit:
+    # what cross-entropy makes of the rows, where classes are lacking
     names = named(first.plan.dataset.classes, lacking)
     display.say(f"{ROBUST} has not learnt {names}: {PLAIN} is trained as well, and judges the rows if it learns more")
     display.expect(1 + to_come)
-    second = crossfit(from_text(PLAIN), first.plan, display)
-    if _learnt(second, given).sum() <= _learnt(first, given).sum():
-        display.say(f"{PLAIN} has learnt no more classes, so that {ROBUST} judges the rows")
-        return first, ()
-    return second, (REPLACED,)
+    return crossfit(from_text(PLAIN), first.plan, display)
+
+
+def _better(known: Mapping[str, CrossFit], given: NDArray[np.int64], display: Display) -> CrossFit:
+    # of the two the one that has learnt more classes
+    if _learnt(known[PLAIN], given).sum() > _learnt(known[ROBUST], given).sum():
+        return known[PLAIN]
+    display.say(f"{PLAIN} has learnt no more classes, so that {ROBUST} judges the rows")
+    return known[ROBUST]
 
 
 def _learnt(found: CrossFit, given: NDArray[np.int64]) -> NDArray[np.bool_]:
