@@ -267,7 +267,7 @@ BROKEN = [
     ("objective_is_pure", broken(spoils_weights), "two calls give"),
     ("objective_is_pure", broken(rolls_dice), "two calls give"),
     ("objective_is_pure", broken(is_spoilt_by_its_neighbours), "two calls give"),
-    ("objective_is_pure", broken(forgets_the_mean), "the loss has shape"),
+    ("objective_is_pure", broken(forgets_the_mean), "the loss of method 'ce' has shape"),
     ("packed_equals_alone", broken(stages=packable_share), "differs by"),
     ("packed_equals_alone", broken(asks_for_a_number), ".item()"),
     ("packed_equals_alone", broken(picks_by_mask), "vmap"),

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from labelnoise.config import Value
 from labelnoise.engine.instance import Causal, instance_transition
-from labelnoise.engine.step import Step, Tensors, chosen, follow, owner, prediction, transition
+from labelnoise.engine.step import Step, Tensors, checked, chosen, follow, owner, prediction, transition
 from labelnoise.errors import InputError
 from labelnoise.methods import Method, Stage, build
 from labelnoise.rng import Rng, seeded_init
@@ -96,7 +96,7 @@ class MethodStep(nn.Module):
         ctx = self._context(batch, tuple(_batch(*peer) for peer in peers), update)
         if update:
             self._let_learn((update,))
-        terms = self.stage.method.objective(self.networks, batch, ctx)
+        terms = checked(self.stage.method, self.stage.method.objective(self.networks, batch, ctx))
         if update:
             self._let_learn(self.trains)
         if self.training:

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from labelnoise.engine.step import Given, Step, chosen, follow, objective, owner, prediction
+from labelnoise.engine.step import Given, Step, checked, chosen, follow, objective, owner, prediction
+from labelnoise.errors import InputError
 from labelnoise.methods.base import Method
 from labelnoise.types import Batch, Terms
 
@@ -18,7 +19,7 @@ class Echo(Method):
     """Returns what it was given."""
 
     def objective(self, nets, batch, ctx):
-        return Terms(batch, logs=ctx)
+        return Terms(torch.zeros(()), logs=ctx, kept=batch)
 
     def log_probs(self, nets, x, ctx):
         return ("true", nets, x, ctx)
@@ -57,11 +58,28 @@ def test_an_objective_gets_everything_in_its_place():
     draws, memory, aux = ({kind: torch.zeros(())} for kind in ("draws", "memory", "aux"))
     time = (torch.tensor(0.25), torch.tensor(2.0), torch.tensor(8.0))
     terms = objective(Echo(), {}, Given(batch, (peer,), draws, memory, aux), time=time, update="critic")
-    assert terms.loss is batch
+    assert terms.kept is batch
     assert terms.logs.peers == (peer,)
     assert (terms.logs.draws, terms.logs.memory, terms.logs.aux) == (draws, memory, aux)
     assert [float(terms.logs.progress), float(terms.logs.epoch), float(terms.logs.epochs)] == [0.25, 2.0, 8.0]
     assert terms.logs.update == "critic"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (torch.zeros(()), "the objective of method 'Echo' gives a Tensor; let it return Terms(loss)"),
+        (
+            Terms(torch.zeros(3)),
+            "the loss of method 'Echo' has shape (3,); make it a tensor of one number, such as by .mean()",
+        ),
+        (Terms(0.5), "the loss of method 'Echo' is a float; make it a tensor of one number, such as by .mean()"),
+    ],
+)
+def test_what_is_no_loss_of_one_number_is_refused(given, sentence):
+    with pytest.raises(InputError) as caught:
+        checked(Echo(), given)
+    assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize(("noisy", "which"), [(False, "true"), (True, "given")])

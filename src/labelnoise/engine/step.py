@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from labelnoise.errors import InputError
 from labelnoise.methods.base import Method
 from labelnoise.types import Batch, Context, Nets, Terms
 
@@ -109,7 +110,19 @@ def follow(weights: Mapping[str, Tensor], averages: Mapping[str, tuple[str, floa
 def objective(method: Method, nets: Nets, given: Given, *, time: tuple[Tensor, Tensor, Tensor], update: str) -> Terms:
     """A method's objective; the context is put together inside a map over runs, so that what is static stays static."""
     ctx = Context(given.peers, given.draws, given.memory, given.aux, *time, update)
-    return method.objective(nets, given.batch, ctx)
+    return checked(method, method.objective(nets, given.batch, ctx))
+
+
+def checked(method: Method, terms: Terms) -> Terms:
+    """What an objective gives; an error where that is not a loss of one number."""
+    name = method.name or type(method).__name__
+    if not isinstance(terms, Terms):
+        raise InputError(f"the objective of method {name!r} gives a {type(terms).__name__}; let it return Terms(loss)")
+    loss = terms.loss
+    if not isinstance(loss, Tensor) or loss.dim():
+        found = f"has shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else f"is a {type(loss).__name__}"
+        raise InputError(f"the loss of method {name!r} {found}; make it a tensor of one number, such as by .mean()")
+    return terms
 
 
 def transition(method: Method, nets: Nets, aux: Tensors) -> Tensors:

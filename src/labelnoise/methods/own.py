@@ -16,7 +16,8 @@ def described(error: Exception, file: str | None) -> str:
     lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
     place = [f"{Path(file).name}, line {lines[-1]}"] if file and lines else []
     kind = [] if isinstance(error, InputError) else [type(error).__name__]
-    return ": ".join([" in ".join(kind + place), str(error)]).split("\n")[0]
+    where = " in ".join(kind + place)
+    return (f"{where}: {error}" if where else str(error)).split("\n")[0]
 
 
 def find_methods(name: str) -> list[Method]:
