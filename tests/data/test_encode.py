@@ -52,6 +52,20 @@ def test_truth_values_of_which_some_are_missing_are_names():
     assert columns == [{"name": "b", "kind": "category", "values": ["False", "True", None]}]
 
 
+@pytest.mark.parametrize("spelling", [str, str.lower, str.upper])
+def test_truth_values_of_which_some_are_missing_are_told_apart_however_files_spell_them(tmp_path, spelling):
+    cells = ["True", "False", "", "False", "True", "True"]
+    lines = "".join(f"{spelling(cell)},{n % 4},{'ab'[n % 2]}\n" for n, cell in enumerate(cells))
+    path = tmp_path / "all.csv"
+    path.write_text(f"b,n,label\n{lines}")
+    whole = read(path)
+    assert "b (true or false)" in whole.notes[0]
+    new = read_inputs(path, whole.encoding)
+    assert np.array_equal(new.x, whole.x)
+    assert whole.x[:, :3].tolist() == [[cell == value for value in ("False", "True", "")] for cell in cells]
+    assert new.notes == ()
+
+
 def test_numbers_are_names_if_so_asked_or_categorical():
     frame = pd.DataFrame({"a": [10, 9, 9], "b": [2.0, np.nan, 1.0], "c": pd.Categorical([5, 1, 5], [5, 7, 1])})
     columns, _, _ = both(frame, {"a", "b"})
@@ -212,11 +226,12 @@ def test_a_column_that_new_rows_lack_is_named():
 
 numbers = st.none() | st.floats(-1e6, 1e6, width=32) | st.integers(-5, 5)
 texts = st.none() | st.sampled_from(["red", "blue", "x y", "é", "a,b"])
-tables = st.lists(st.tuples(numbers, numbers, texts, st.booleans(), texts), min_size=4, max_size=12)
+truths = st.none() | st.booleans()
+tables = st.lists(st.tuples(numbers, numbers, texts, st.booleans(), texts, truths), min_size=4, max_size=12)
 
 
 def table(rows):
-    frame = pd.DataFrame(rows, columns=["n", "m", "t", "b", "u"])
+    frame = pd.DataFrame(rows, columns=["n", "m", "t", "b", "u", "v"])
     return frame.astype({"n": float, "m": float}).assign(
         label=[f"class {i % 2}" for i in range(len(rows))], k=range(len(rows))
     )

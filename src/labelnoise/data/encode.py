@@ -49,7 +49,8 @@ def listed(columns: Sequence[Column]) -> str:
     """A sentence on which columns are inputs, and as what they were read."""
     names: dict[str, list[str]] = {}
     for column in columns[:MOST_LISTED]:
-        names.setdefault(column["kind"], []).append(column["name"])
+        kind = "boolean" if _are_truths(column.get("values", "?")) else column["kind"]
+        names.setdefault(kind, []).append(column["name"])
     told = [f"{', '.join(each)} ({KINDS[kind]})" for kind, each in names.items()]
     more = ["…"] * (len(columns) > MOST_LISTED)
     return f"inputs are made of {counted(len(columns), 'column')}: {'; '.join(told + more)}"
@@ -220,7 +221,8 @@ def _category_cells(series: Any, column: Mapping[str, Any], origin: Origin, note
     found = factor(series, origin, series.name)
     values = column["values"]
     place = {name: number for number, name in enumerate(values)}
-    places = np.array([place.get(name, -1) for name in found.names] + [place.get(None, -1)])
+    spelt = str.capitalize if _are_truths(values) else str  # true, True and TRUE, whoever has read the file
+    places = np.array([place.get(spelt(name), -1) for name in found.names] + [place.get(None, -1)])
     chosen = places[found.codes]
     if count := int((chosen < 0).sum()):
         code = found.codes[int((chosen < 0).argmax())]
@@ -229,6 +231,10 @@ def _category_cells(series: Any, column: Mapping[str, Any], origin: Origin, note
         notes.append(f"column {column['name']!r}: {rows} unknown in training, such as {example}, taken as none of them")
     cells: Cells = (chosen[:, None] == np.arange(len(values))).astype(np.float32)
     return cells
+
+
+def _are_truths(values: Collection[str | None]) -> bool:
+    return {*values} <= {"True", "False", None}
 
 
 _CELLS = {"number": _number_cells, "boolean": _boolean_cells, "category": _category_cells}
