@@ -7,6 +7,7 @@ import pytest
 
 from labelnoise.errors import InputError
 from labelnoise.report.over_noise import over_noise, write_over_noise
+from labelnoise.results.store import Store
 
 RATES = (0.4, 0.1)
 
@@ -33,7 +34,7 @@ def folder(fabricate, rate, methods=("ce", "gce"), **settings):
 
 
 def cells(html, label):
-    """The figures of a method in the table, a list for every rate."""
+    """The figures of a method in the table, a list for every rate: which it is, how many runs, and measures."""
     rows = re.findall(rf'<tr><th scope="row">{label}</th>(.*?)</tr>', html)
     return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
 
@@ -49,14 +50,15 @@ def test_figures_are_mean_and_spread_of_the_runs(fabricate):
     line = cells(over_noise(stores), "gce")[1]
     runs = [run for run in stores[0].runs().values() if run.config["method"]["name"] == "gce"]
     chosen = [max(run.records, key=lambda record: record.measures["validation/score"]) for run in runs]
-    for place, measure in ((1, "test/accuracy_true"), (2, "validation/score")):
+    assert line[1] == str(len(runs))
+    for place, measure in ((2, "test/accuracy_true"), (3, "validation/score")):
         values = [100 * record.measures[measure] for record in chosen]
         assert line[place] == f"{mean(values):.1f} ± {stdev(values):.1f}"
     variation = []
     for run in runs:
         joint = run.details["test_confusion"].numpy() / run.details["test_confusion"].numpy().sum()
         variation.append(np.abs(joint - np.outer(joint.sum(1), joint.sum(0))).sum() / 2)
-    assert line[5] == f"{mean(variation):.2f} ± {stdev(variation):.2f}"  # after accuracy and FIT
+    assert line[6] == f"{mean(variation):.2f} ± {stdev(variation):.2f}"  # after accuracy and FIT
 
 
 def test_accuracy_and_every_divergence_have_a_panel_for_both_parts(fabricate):
@@ -79,7 +81,25 @@ def test_without_details_the_accuracies_are_shown(fabricate):
         path.unlink()
     low, high = cells(over_noise(stores), "ce")
     assert "–" not in low
-    assert high[3:] == ["–"] * 8
+    assert high[4:] == ["–"] * 8
+
+
+def test_two_states_of_ones_own_code_are_two_curves(fabricate):
+    stores = [folder(fabricate, rate, ("ce", "mine")) for rate in RATES]
+    for store, code in zip(stores, ("c0ffee", "decade"), strict=True):
+        for path in store.folder.glob("mine-*/finished.json"):
+            runs = json.loads(path.read_text())["runs"]
+            change(path, runs=[run | {"config": run["config"] | {"code": code}} for run in runs])
+    html = over_noise([Store.read(store.folder) for store in stores])
+    assert [len(cells(html, label)) for label in ("ce", r"mine \(code=c0ff\)", r"mine \(code=deca\)")] == [2, 1, 1]
+
+
+def test_what_a_method_was_told_is_said_for_each_folder(fabricate):
+    html = over_noise([folder(fabricate, rate, ("ce", "co_teaching")) for rate in RATES])
+    assert "made alike" not in html
+    assert html.count("was told the noise rate") == 0  # its settings are none that the rate makes
+    told = fabricate([named("co_teaching", forget=0.4)], epochs=3, folder="told")
+    assert "told: co_teaching was told the noise rate (forget=0.4)." in over_noise([told])
 
 
 @pytest.mark.parametrize(("section", "value"), [("data", {"source": "moons"}), ("train", {"epochs": 7, "batch": 64})])

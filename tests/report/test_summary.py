@@ -9,6 +9,7 @@ from scipy.stats import ttest_ind
 from labelnoise.config import digest
 from labelnoise.engine import checkpoint
 from labelnoise.report.summary import informed, significant, summarise, trials_of
+from labelnoise.results.store import Store
 
 ACCURACIES = {  # method -> seed -> test accuracy per epoch
     "gce": [[0.5, 0.875, 0.75], [0.25, 0.5, 0.625]],
@@ -155,6 +156,28 @@ def test_a_method_that_was_told_the_noise_rate_is_named(fabricate):
     assert "co_teaching was told the noise rate (forget=0.4)." in summarise(fabricate(methods)).notes
     by_hand = [named("co_teaching", forget=0.1, ramp=10)]
     assert not any("told" in note for note in summarise(fabricate(by_hand, folder="by_hand")).notes)
+
+
+def test_what_a_method_was_told_is_known_from_its_runs_where_its_file_is_not(fabricate):
+    store = fabricate([named("mine", forget=0.4, width=3)])
+    assert not any("told" in note for note in summarise(store).notes)
+    wanted = {
+        name: {"method": run.config["method"], "seed": 0, "told": ["forget"]} for name, run in store.runs().items()
+    }
+    store.note_compared(wanted)
+    assert "mine was told the noise rate (forget=0.4)." in summarise(store).notes
+
+
+def test_rows_whose_runs_were_not_made_alike_are_named(fabricate):
+    store = fabricate([named("gce", q=0.5), named("gce", q=0.7)], seeds=2)
+    assert not any("alike" in note for note in summarise(store).notes)
+    path = store.folder / "gce-1" / "finished.json"
+    facts = json.loads(path.read_text())
+    for run in facts["runs"]:  # two more seeds of the first
+        run["config"] |= {"method": named("gce", q=0.5), "seed": run["config"]["seed"] + 2}
+    path.write_text(json.dumps(facts | {"versions": facts["versions"] | {"torch": "2.14.0"}}))
+    (note,) = (note for note in summarise(Store.read(store.folder)).notes if "alike" in note)
+    assert note == "gce: its runs were not made alike: torch 2.13.0 (2 runs), 2.14.0 (2 runs)."
 
 
 def test_a_method_inside_another_that_was_told_the_noise_rate_is_named(fabricate):

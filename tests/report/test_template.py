@@ -3,7 +3,7 @@ from jinja2 import UndefinedError
 
 from labelnoise.report.template import fill, legend
 
-VALUES = {"reference": "true labels", "legend": [], "panels": {}, "table": [], "folders": {}}
+VALUES = {"remarks": [], "reference": "true labels", "legend": [], "panels": {}, "table": [], "folders": {}}
 
 
 def test_values_are_text_and_no_markup():

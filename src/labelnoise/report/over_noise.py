@@ -19,7 +19,7 @@ from labelnoise.methods.notation import untold
 from labelnoise.report.canvas import Floats
 from labelnoise.report.measured import number
 from labelnoise.report.paper_figures import Trend, against_noise
-from labelnoise.report.summary import informed, labelled, summary_of
+from labelnoise.report.summary import CODE, cautions, informed, labelled, summary_of, told_settings
 from labelnoise.report.tables import spread
 from labelnoise.report.template import Panel, fill, legend
 from labelnoise.results.store import Contents, Store
@@ -66,6 +66,11 @@ def over_noise(stores: Sequence[Store]) -> str:
         legend=legend(list(methods)),
         panels={name: _panels(place, name, methods) for place, name in enumerate(names)},
         table=[(label, [_line(point, names) for point in each]) for label, each in methods.items()],
+        remarks=[
+            f"{folder}: {sentence}"
+            for folder, each in held.items()
+            for sentence in cautions(each, summaries[folder].rows)
+        ],
         folders={str(folder): f"{summary.title}: {summary.noise_rate}" for folder, summary in summaries.items()},
     )
 
@@ -105,6 +110,7 @@ def _check_same(held: Mapping[Path, Contents]) -> None:
 def _points(folder: Path, held: Contents) -> list[Point]:
     found = []
     for row in summary_of(held).rows:
+        by_rate = set_by_rate(Named(row.method)) if row.method in METHODS else told_settings(held, row)
         rates = [run.noise_rate for run in row.finished if run.noise_rate is not None]
         if len(rates) < row.runs:
             raise InputError(
@@ -113,9 +119,10 @@ def _points(folder: Path, held: Contents) -> list[Point]:
         if rates:
             accuracy = np.stack([row.accuracies["selected"], row.scores], -1)
             values = {name: value.double().numpy() for name, value in informed(row).items()}
-            by_rate = set_by_rate(Named(row.method)) if row.method in METHODS else ()
             settings = {name: value for name, value in row.settings.items() if name not in by_rate}
             settings |= {name: untold(settings[name]) for name in nested(row.method) if name in settings}
+            if code := row.finished[0].config.get("code"):
+                settings["code"] = code[:CODE]
             method = {"name": row.method, "settings": settings}
             found.append(Point(method, _kind(held.facts["base"]["noise"]), mean(rates), {ACCURACY: accuracy, **values}))
     return found
@@ -140,4 +147,4 @@ def _line(point: Point, names: Sequence[str]) -> dict[str, Any]:
     for name in names:
         shown = spread if name == ACCURACY else number
         cells += [shown(part) for part in point.values[name].T.tolist()] if name in point.values else ["–", "–"]
-    return {"rate": f"{100 * point.rate:.1f}", "cells": cells}
+    return {"rate": f"{100 * point.rate:.1f}", "runs": len(point.values[ACCURACY]), "cells": cells}

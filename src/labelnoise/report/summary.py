@@ -16,16 +16,15 @@ from labelnoise.data.rows import counted
 from labelnoise.errors import InputError
 from labelnoise.losses import divergence
 from labelnoise.methods import METHODS
-from labelnoise.methods.base import nested
-from labelnoise.methods.notation import told as told_text
-from labelnoise.methods.notation import untold
 from labelnoise.metrics import divergence_values
 from labelnoise.metrics.fitness import fitness
 from labelnoise.results.select import SELECTIONS, NoisyValidation, accuracy_on_test
 from labelnoise.results.store import VARIOUS, Contents, Run, Store
-from labelnoise.sweep.plan import set_by_rate, told
+from labelnoise.results.unlike import unlike
+from labelnoise.sweep.plan import told_by_rate
 
 SIGNIFICANCE = 0.05
+CODE = 4  # digits of the digest of one's own code that are shown
 FEW = 200  # rows of noisy validation below which its choice is a weak one
 REFERENCE = {
     "known": "true labels",
@@ -107,7 +106,7 @@ def summary_of(held: Contents) -> Summary:
         rows=rows,
         best=choice.best if choice else None,
         notes=[
-            *_cautions(rows, facts["data"]),
+            *cautions(held, rows),
             *_notes(rows),
             *_absent(held),
             *_choice_notes(rows, choice, facts["data"]["parts"]),
@@ -184,7 +183,7 @@ def _key(config: Mapping[str, Any]) -> str:
 def _described(config: Mapping[str, Any]) -> dict[str, Any]:
     # The method, with the code of one's own as if it were a setting: it tells rows apart.
     method, code = config["method"], config.get("code")
-    return {**method, "settings": {**method["settings"], **({"code": code[:4]} if code else {})}}
+    return {**method, "settings": {**method["settings"], **({"code": code[:CODE]} if code else {})}}
 
 
 def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -265,24 +264,25 @@ def _noise(runs: Sequence[Run], truth: str) -> str:
     return f"noise has changed {share}" if truth == "added" else f"{share} are wrong"
 
 
-def _cautions(rows: Sequence[Row], data: Mapping[str, Any]) -> list[str]:
-    cautions = [CAUTION] if data["truth"] == "unknown" else []
-    rate = data["told_rate"]
-    for row in rows if rate is not None else ():
-        by_rate = _told(row, rate) if row.method in METHODS else {}
-        cautions += [f"{row.label} was told the noise rate ({described(by_rate, by_rate)})."] if by_rate else []
-    return cautions
+def cautions(held: Contents, rows: Sequence[Row]) -> list[str]:
+    """What else than the method may make its figures: what it was told, and runs that were not made alike."""
+    found = [CAUTION] if held.facts["data"]["truth"] == "unknown" else []
+    for row in rows:
+        if by_rate := told_settings(held, row):
+            found.append(f"{row.label} was told the noise rate ({described(by_rate, by_rate)}).")
+    differ = {row.label: unlike([run.pack.facts for run in row.finished]) for row in rows}
+    return found + [f"{label}: its runs were not made alike: {what}." for label, what in differ.items() if what]
 
 
-def _told(row: Row, rate: float) -> dict[str, Any]:
-    # the settings that are what the noise rate makes them
-    method = Named(row.method)
-    told_settings = told(method, rate).settings
-    found = {name: told_settings[name] for name in set_by_rate(method) if row.settings.get(name) == told_settings[name]}
-    inside = {name: row.settings[name] for name in nested(row.method) if name in row.settings}
-    return found | {
-        name: text for name, text in inside.items() if text == told_text(untold(text), rate) != untold(text)
-    }
+def told_settings(held: Contents, row: Row) -> dict[str, Any]:
+    """The settings of a row that are what the noise rate makes them; of a method that is not known here, as noted."""
+    rate = held.facts["data"]["told_rate"]
+    if rate is None:
+        return {}
+    if row.method in METHODS:
+        return told_by_rate(Named(row.method, row.settings), rate)
+    noted = [held.asked.get(run.identity, {}).get("told", ()) for run in row.finished]
+    return {name: row.settings[name] for name in (noted[0] if noted else ())}
 
 
 def _notes(rows: Sequence[Row]) -> list[str]:

@@ -20,7 +20,7 @@ from labelnoise.reproduce.asked import KEYS, Table
 from labelnoise.reproduce.beside import Beside, spread
 from labelnoise.reproduce.groups import Recipe
 from labelnoise.reproduce.outcomes import Outcome
-from labelnoise.reproduce.unlike import unlike
+from labelnoise.results.unlike import unlike
 
 OUTCOMES, CELLS = "runs.jsonl", "cells.jsonl"
 
@@ -107,7 +107,7 @@ def beside(cell: Cell, own: Sequence[Outcome], protocol: Mapping[str, object], *
         failed=len(own) - len(healthy),
         noise_rate=rate,
         missing=missing,
-        unlike=unlike(own),
+        unlike=unlike([each.facts | {"commit": each.commit} for each in own]),
     )
 
 

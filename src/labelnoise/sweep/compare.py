@@ -26,7 +26,7 @@ from labelnoise.noise.kinds import Noise
 from labelnoise.results.select import NoisyValidation
 from labelnoise.results.store import Run, Store
 from labelnoise.sweep.headline import headline
-from labelnoise.sweep.plan import comparison, plan_packs, set_by_rate, told
+from labelnoise.sweep.plan import comparison, plan_packs, set_by_rate, told, told_by_rate
 from labelnoise.sweep.room import most_runs
 from labelnoise.sweep.run import Display, Engine, Workplace, failure, prepare, specify
 from labelnoise.sweep.space import best, trials
@@ -68,7 +68,7 @@ def run_job(
         at = Workplace(store, make, device, execution, display, interrupt, frozenset(store.runs()), engine)
         if job.search.trials:
             configs = comparison(base, _search(job, base, noise_rate, at), job.seeds, noise_rate)
-        store.note_compared({config.identity: _own(config) for config in configs})
+        store.note_compared({config.identity: _own(config, noise_rate) for config in configs})
         train_all(configs, at)
         conclude(store)
     return Outcome(store, [config.identity for config in configs])
@@ -224,8 +224,10 @@ def common_of(base: RunConfig) -> dict[str, Any]:
     return {key: value for key, value in base.to_dict().items() if key not in OWN}
 
 
-def _own(config: RunConfig) -> dict[str, Any]:
-    return {key: value for key, value in config.to_dict().items() if key in OWN}
+def _own(config: RunConfig, noise_rate: float | None) -> dict[str, Any]:
+    # with the names of settings that the noise rate decided, which a file of one's own may not be there to tell later
+    by_rate = {} if noise_rate is None else told_by_rate(config.method, noise_rate)
+    return {key: value for key, value in config.to_dict().items() if key in OWN} | {"told": [*by_rate]}
 
 
 def _folder(base: RunConfig) -> Path:

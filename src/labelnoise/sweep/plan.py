@@ -5,10 +5,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from labelnoise.config import Named, RunConfig, digest
 from labelnoise.methods import METHODS, Method, build
-from labelnoise.methods.base import expanded, structure
+from labelnoise.methods.base import expanded, nested, structure
+from labelnoise.methods.notation import told as told_text
+from labelnoise.methods.notation import untold
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,16 @@ def set_by_rate(method: Named) -> list[str]:
     changed = [f.name for f in fields(plain) if getattr(plain, f.name) != getattr(informed, f.name)]
     by_hand = set(expanded(method.name, method.settings)) - set(plain.nested)
     return [name for name in changed if name not in by_hand]
+
+
+def told_by_rate(method: Named, rate: float) -> dict[str, Any]:
+    """The settings of a method, given with all it has, that are what the noise rate makes them."""
+    settings, informed = method.settings, told(Named(method.name), rate).settings
+    found = {name: informed[name] for name in set_by_rate(Named(method.name)) if settings.get(name) == informed[name]}
+    inside = {name: str(settings[name]) for name in nested(method.name) if name in settings}
+    return found | {
+        name: text for name, text in inside.items() if text == told_text(untold(text), rate) != untold(text)
+    }
 
 
 def plan_packs(

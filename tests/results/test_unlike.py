@@ -1,7 +1,6 @@
 import pytest
 
-from labelnoise.reproduce.outcomes import Outcome
-from labelnoise.reproduce.unlike import unlike
+from labelnoise.results.unlike import unlike
 
 FACTS = {
     "device": "cpu",
@@ -13,7 +12,7 @@ CODE, OTHER = "c0ffee0123456789", "decade0123456789-dirty"
 
 
 def run(commit=CODE, **facts):
-    return Outcome("", {}, None, None, {}, {}, FACTS | facts, commit)
+    return FACTS | facts | {"commit": commit}
 
 
 @pytest.mark.parametrize("runs", [[], [run()], [run(), run(executor="streams", finished="2026-05-04")]])

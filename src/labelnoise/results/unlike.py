@@ -2,26 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from labelnoise.data.rows import counted
-from labelnoise.reproduce.outcomes import Outcome
 
 SHORT = 10  # letters of a commit
 
 
-def unlike(runs: Sequence[Outcome]) -> str:
-    """In what they differ, and how many runs have which; nothing where they are alike."""
-    facets = [_facets(run) for run in runs]
+def unlike(runs: Sequence[Mapping[str, Any]]) -> str:
+    """In what they differ by the facts of the packs they were trained in, and how many runs have which."""
+    facets = [_facets(facts) for facts in runs]
     names = facets[0] if facets else ()
     listed = {name: sorted(each[name] for each in facets) for name in names}
     return "; ".join(f"{name} {_told(values)}" for name, values in listed.items() if len(set(values)) > 1)
 
 
-def _facets(run: Outcome) -> dict[str, str]:
-    facts = run.facts
+def _facets(facts: Mapping[str, Any]) -> dict[str, str]:
     versions, way = facts.get("versions", {}), facts.get("execution", {})
     return {
-        "code": _code(run.commit, versions),
+        "code": _code(facts.get("commit", ""), versions),
         "torch": str(versions.get("torch", "not known")),
         "device": str(facts.get("device", "not known")),
         "precision": ", ".join(
