@@ -25,6 +25,17 @@ def test_nothing_is_replaced_without_leave(people, audit_of, tmp_path, name):
     assert (out / name).read_text() != "mine"
 
 
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("cells", ["tall,", ",reject"])
+def test_decisions_are_not_replaced_even_by_force(people, audit_of, tmp_path, cells, force):
+    review = write_audit(audit_of(people.dataset, wrong=["3"]), people, "drop", tmp_path / "audit")["to review"]
+    written = review.read_bytes().replace(b",,,", f",{cells},".encode(), 1)
+    review.write_bytes(written)
+    with pytest.raises(InputError, match=r"review\.csv holds decisions, which would be lost; move it elsewhere"):
+        check_folder(people, "drop", tmp_path / "audit", force=force)
+    assert review.read_bytes() == written
+
+
 def test_a_file_is_no_folder(people, tmp_path):
     with pytest.raises(InputError, match="is no folder"):
         check_folder(people, "drop", people.path, force=True)

@@ -15,6 +15,7 @@ from labelnoise.registry import nearest
 from labelnoise.reviewing.spreadsheet import read_table
 
 NEEDED, LINES = ("id", "given", "audit"), "lines"  # columns; the last one, of exports, says how many lines there are
+FILLED = ("corrected", "decision")  # columns that people fill in
 WHOLE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}")  # the name of an audit, which begins with the fingerprint of the data
 ACCEPT, REJECT, OTHER = "accept", "reject", "other"  # the suggestion; the given label is right; another class
 
@@ -70,6 +71,13 @@ def read_decisions(paths: Sequence[Path], dataset: Dataset) -> Decisions:
         if text := cells.get("wrong_probability", "").strip():
             found.wrong[row] = _probability(text, place)
     return found
+
+
+def check_undecided(path: Path) -> None:
+    """Raise where a file holds decisions, which would be lost if it were written anew."""
+    rows = (cells for _, cells in read_table(path)) if path.is_file() else ()
+    if any(cells.get(name, "").strip() for cells in rows for name in FILLED):
+        raise InputError(f"{path} holds decisions, which would be lost; move it elsewhere, or choose another --out")
 
 
 def _checked(path: Path, dataset: Dataset) -> Iterator[tuple[str, Mapping[str, str]]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from labelnoise.auditing.result import Audit
 from labelnoise.errors import InputError
 from labelnoise.reviewing.cleaned import check_cleaned, check_form, check_place, default_name, write_cleaned
-from labelnoise.reviewing.corrections import by_audit
+from labelnoise.reviewing.corrections import by_audit, check_undecided
 from labelnoise.reviewing.drafted import check_writable, drafted
 from labelnoise.reviewing.outcome import outcome
 from labelnoise.reviewing.page import write_page
@@ -20,6 +20,7 @@ def check_folder(source: Source, mode: str, out: Path, *, force: bool) -> None:
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is no folder; choose another --out")
     check_form(source, mode)
+    check_undecided(out / REVIEW)
     for name in (PAGE, ISSUES, REVIEW):
         check_place(source, out / name, force=force)
     check_cleaned(source, out / default_name(source, mode), force=force)
