@@ -453,6 +453,18 @@ def test_the_data_are_never_written_over(survey, suspects):
     assert survey.read_bytes() == before
 
 
+@pytest.mark.parametrize("out", ["edited.csv", "audit/../edited.csv"])
+def test_decisions_are_never_written_over(survey, suspects, tmp_path, out):
+    suspects("p3")
+    run(survey, *COLUMNS)
+    decide({"p3": ("reject", "")})
+    before = (tmp_path / "edited.csv").read_bytes()
+    files = ("--apply", "audit/issues.csv", "--apply", "edited.csv")
+    result = run(survey, *COLUMNS, *files, "--out", out, "--force")
+    assert (result.exit_code, "holds the decisions to apply" in result.output) == (2, True)
+    assert (tmp_path / "edited.csv").read_bytes() == before
+
+
 @pytest.mark.parametrize("out", ["photos/audit", "photos/ant/00.png/audit"])
 def test_a_place_that_will_not_do_is_told_before_anything_is_trained(photos, suspects, tmp_path, out):
     audit, before = suspects(), sorted(tmp_path.rglob("*"))

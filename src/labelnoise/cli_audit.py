@@ -160,13 +160,14 @@ def _check_effect() -> None:
 def _apply(
     source: "Source", applied: tuple[Path, ...], mode: str, out: Path | None, *, force: bool, quiet: bool
 ) -> None:
-    from labelnoise.reviewing.cleaned import check_cleaned, check_form, default_name, write_cleaned
+    from labelnoise.reviewing.cleaned import check_cleaned, check_form, check_no_decisions, default_name, write_cleaned
     from labelnoise.reviewing.corrections import read_decisions
     from labelnoise.reviewing.outcome import changes, outcome
     from labelnoise.reviewing.remarks import on_images, on_losses
 
     path = out or Path(default_name(source, mode))
     check_form(source, mode)
+    check_no_decisions(applied, path)
     check_cleaned(source, path, force=force)
     decisions = read_decisions(applied, source.dataset)
     done = write_cleaned(source, outcome(source.dataset, decisions, mode), path, force=force)

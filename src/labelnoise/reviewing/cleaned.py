@@ -1,6 +1,7 @@
 """Cleaned data, written in the form in which the data came."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +34,12 @@ def check_place(source: Source, out: Path, *, force: bool) -> None:
         clean_folder.check_apart(source.path, out)
     if out.exists() and not force:
         raise InputError(f"{out} exists; choose another --out, or --force to replace it")
+
+
+def check_no_decisions(applied: Sequence[Path], out: Path) -> None:
+    """Raise where cleaned data would replace decisions that they are made of."""
+    if os.path.realpath(out) in map(os.path.realpath, applied):
+        raise InputError(f"{out} holds the decisions to apply, which stay as they are; choose another --out")
 
 
 def check_cleaned(source: Source, out: Path, *, force: bool) -> None:
