@@ -44,7 +44,7 @@ def suspecting(wrong):
         )
         audit.options = options
         T = pd.DataFrame(np.eye(len(names)), names, names)
-        found = class_table(dataset.classes, np.bincount(given), np.zeros_like(T))
+        found = class_table(dataset.classes, np.bincount(given), np.zeros_like(T), np.ones(len(names), bool))
         table = precision_table(np.ones(len(issues)), np.ones(len(issues)), np.empty(0), 0.1, (0.05, 0.2))
         return Audit(issues, 0.1, (0.05, 0.2), T, (T, T), found, table, NO_FLIPS)
 

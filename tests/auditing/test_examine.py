@@ -172,6 +172,7 @@ def test_labels_of_a_class_that_is_not_learnt_are_left_alone(unlearnt):
     assert (own.suggested == "class 5").all()
     assert own.reason.str.startswith("the model has not learnt this class").all()
     assert any("has not learnt class 5" in note for note in audit.notes)
+    assert audit.per_class.index[~audit.per_class.learnt].tolist() == ["class 5"]
 
 
 def test_the_interval_holds_labels_that_cannot_be_judged_as_right_and_as_wrong(unlearnt):

@@ -6,7 +6,7 @@ from labelnoise.auditing.per_class import class_table
 
 def test_a_table_by_hand():
     flips = np.array([[0, 2, 0], [5, 0, 0], [1, 0, 0]])  # true, given
-    table = class_table(("cat", "dog", "owl"), np.array([12, 10, 0]), flips)
+    table = class_table(("cat", "dog", "owl"), np.array([12, 10, 0]), flips, np.array([True, True, False]))
     assert table.loc["cat"].to_dict() == {
         "rows": 12,
         "wrong": 6,
@@ -14,6 +14,7 @@ def test_a_table_by_hand():
         "meant": "dog",
         "meant_share": 5 / 6,
         "missing": 2,
+        "learnt": True,
     }
     assert table.meant["dog"] == "cat"
     assert pd.isna(table.rate["owl"])

@@ -36,14 +36,14 @@ def made_audit(
     )
     names = list(dataset.classes)
     T = pd.DataFrame(np.full((K, K), 0.1 / (K - 1)) + np.eye(K) * (0.9 - 0.1 / (K - 1)), names, names)
-    counts = np.bincount(given, minlength=K)
+    counts, expected = np.bincount(given, minlength=K), np.bincount(given, probability, minlength=K)
     return Audit(
         issues,
         0.1,
         (0.08, 0.12),
         T,
         (T * 0.9, T * 1.1),
-        class_table(dataset.classes, counts, np.roll(np.diag(counts * 0.1), -1, 0)),
+        class_table(dataset.classes, counts, np.roll(np.diag(expected), -1, 0), counts >= 0),
         pd.DataFrame(
             [[0.95, 0.2, 0.9, 0.6, 1.0], [0.9, 0.8, 0.85, 0.7, 0.95]],
             pd.Index([10, 50], name="k"),

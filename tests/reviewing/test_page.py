@@ -157,11 +157,19 @@ def cells(html):
 
 def test_classes_are_told_in_words_and_whole_rows(people, audit_of):
     audit = audit_of(people.dataset)
-    found = class_table(("short", "tall"), np.array([3000, 0]), np.array([[0, 0.2], [375.4, 0]]))
+    found = class_table(("short", "tall"), np.array([3000, 0]), np.array([[0, 0.2], [375.4, 0]]), np.ones(2, bool))
     told = cells(page(replace(audit, per_class=found), people))
     assert ["class", "labels", "of them wrong", "share wrong", "most often meant", "labelled otherwise"] in told
     assert ["short", "3,000", "about 375", "12.5 %", "tall (100 %)", "under 1"] in told
     assert ["tall", "0", "under 1", "–", "short (100 %)", "about 375"] in told
+
+
+def test_of_a_class_that_is_not_learnt_nothing_but_its_rows_is_told(people, audit_of):
+    flips, learnt = np.array([[0, 9.0], [5.0, 0]]), np.array([True, False])
+    found = class_table(("short", "tall"), np.array([20, 20]), flips, learnt)
+    told = cells(page(replace(audit_of(people.dataset), per_class=found), people))
+    assert ["short", "20", "about 5", "25.0 %", "tall (100 %)", "about 9"] in told
+    assert ["tall", "20", "–", "–", "–", "–"] in told
 
 
 def test_labels_made_wrong_on_purpose_are_told_in_sentences(people, audit_of):

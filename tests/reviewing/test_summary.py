@@ -15,6 +15,15 @@ def test_rate_interval_classes_and_rows_are_told(people, audit_of):
     ]
 
 
+def test_classes_that_are_not_learnt_come_last_without_a_share(people, audit_of):
+    audit = audit_of(people.dataset, wrong=["7", "9"])
+    unlearnt = audit.per_class.assign(learnt=audit.per_class.index != "tall")
+    told = [line.split() for line in lines(replace(audit, per_class=unlearnt))]
+    after = told.index(["class", "rows", "wrong"])
+    assert told[after + 1][:2] == ["short", "20"]
+    assert told[after + 2] == ["tall", "20", "–"]
+
+
 def test_rates_that_may_be_anything_are_not_told(people, audit_of):
     unknown = replace(audit_of(people.dataset, wrong=["7"]), noise_rate_interval=(0.0, 1.0))
     first, *rest = lines(unknown)

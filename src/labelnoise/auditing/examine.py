@@ -67,7 +67,7 @@ def _audit(case: Case, suspicion: Suspicion, rest: Unjudged, learnt: NDArray[np.
         noise_rate_interval=rate.interval,
         transition=_matrix(rate.channel.T, classes),
         transition_interval=(_matrix(rate.T_low, classes), _matrix(rate.T_high, classes)),
-        per_class=class_table(classes, count, flips),
+        per_class=class_table(classes, count, flips, learnt),
         precision=suspicion.precision,
         planted=suspicion.planted,
         notes=notes(evidence, case.scores, count, learnt, rate.rate),

@@ -5,11 +5,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 
-def class_table(classes: tuple[str, ...], rows: NDArray[np.int64], flips: NDArray[np.float64]) -> pd.DataFrame:
+def class_table(
+    classes: tuple[str, ...], rows: NDArray[np.int64], flips: NDArray[np.float64], learnt: NDArray[np.bool_]
+) -> pd.DataFrame:
     """A line for every class, from rows by given class (K,) and expected wrong rows (K true, K given).
 
     `wrong` of the rows given this class are expected to be of another, most often `meant`, with that share of them;
-    `missing` rows of this class are expected to be given another.
+    `missing` rows of this class are expected to be given another. These are guesses where a class is not `learnt` (K,).
     """
     wrong = flips.sum(0)
     best = flips.argmax(0)
@@ -21,5 +23,6 @@ def class_table(classes: tuple[str, ...], rows: NDArray[np.int64], flips: NDArra
         "meant": [classes[other] if some > 0 else "" for other, some in zip(best, wrong, strict=True)],
         "meant_share": np.where(wrong > 0, share, np.nan),
         "missing": flips.sum(1),
+        "learnt": learnt,
     }
     return pd.DataFrame(table, index=pd.Index(classes, name="class"))

@@ -19,7 +19,7 @@ class Audit:
     noise_rate_interval: tuple[float, float]  # 95 %, the model's own error included
     transition: pd.DataFrame  # P(given | true), a row per true class
     transition_interval: tuple[pd.DataFrame, pd.DataFrame]  # 95 %, low and high
-    per_class: pd.DataFrame  # rows, wrong, rate, meant, meant_share, missing, by class
+    per_class: pd.DataFrame  # rows, wrong, rate, meant, meant_share, missing, learnt, by class
     precision: pd.DataFrame  # expected, recovered, planted, planted_low, planted_high, by k
     planted: Mapping[str, float]  # how planted flips fared: flips, found, named, mean_probability
     notes: tuple[str, ...] = ()

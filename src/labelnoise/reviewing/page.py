@@ -83,6 +83,11 @@ def table(texts: Mapping[str, list[str]], corner: str) -> dict[str, Any]:
     return {"head": [corner, *names], "rows": [list(row) for row in zip(*texts.values(), strict=True)]}
 
 
+def percent(share: float) -> str:
+    """A share in %, if it is known."""
+    return UNKNOWN if math.isnan(share) else f"{100 * share:.1f} %"
+
+
 def _facts(audit: Audit, source: Source, rows: Any) -> dict[str, str]:
     worth = f"{(rows['wrong_probability'] >= LEAST).sum():,} wrong with a probability of {100 * LEAST:.0f} % or more"
     classes = len(source.dataset.classes)
@@ -128,18 +133,20 @@ def _precision(found: Any) -> dict[str, list[str]]:
     ends = zip(found["planted_low"], found["planted_high"], strict=True)
     return {
         "k": [f"{k:,}" for k in found.index],
-        **{name: [_percent(share) for share in found[name]] for name in ("expected", "recovered", "planted")},
+        **{name: [percent(share) for share in found[name]] for name in ("expected", "recovered", "planted")},
         "between": [UNKNOWN if math.isnan(low) else f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in ends],
     }
 
 
 def _per_class(found: Any) -> dict[str, list[str]]:
+    guesses = ["wrong", "rate", "meant_share", "missing"]
+    found = found.assign(meant=found["meant"].where(found["learnt"], ""), **found[guesses].where(found["learnt"]))
     meant = zip(found["meant"], found["meant_share"], strict=True)
     return {
         "class": [str(name) for name in found.index],
         "labels": [f"{rows:,}" for rows in found["rows"]],
         "of them wrong": [_about(rows) for rows in found["wrong"]],
-        "share wrong": [_percent(share) for share in found["rate"]],
+        "share wrong": [percent(share) for share in found["rate"]],
         "most often meant": [f"{name} ({100 * share:.0f} %)" if name else UNKNOWN for name, share in meant],
         "labelled otherwise": [_about(rows) for rows in found["missing"]],
     }
@@ -158,9 +165,7 @@ def _planted(found: Mapping[str, float]) -> list[str]:
     ]
 
 
-def _percent(share: float) -> str:
-    return UNKNOWN if math.isnan(share) else f"{100 * share:.1f} %"
-
-
 def _about(rows: float) -> str:
+    if math.isnan(rows):
+        return UNKNOWN
     return f"about {rows:,.0f}" if rows >= 1 else "under 1"

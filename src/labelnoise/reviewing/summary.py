@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from labelnoise.auditing.result import Audit
 from labelnoise.reviewing.kinds import parts
-from labelnoise.reviewing.page import answer
+from labelnoise.reviewing.page import answer, percent
 from labelnoise.reviewing.review import LEAST, suspicious
 
 WORST, FIRST = 5, 10  # classes and rows that are told
@@ -36,11 +36,12 @@ def lines(audit: Audit) -> Iterator[str]:
 
 
 def _classes(audit: Audit) -> Iterator[str]:
-    expected = audit.issues.groupby("given", observed=True)["wrong_probability"].agg(["mean", "size"])
-    worst = expected.sort_values("mean", ascending=False, kind="stable").head(WORST)
+    given = audit.per_class[audit.per_class["rows"] > 0]
+    known = given["rate"].where(given["learnt"])
+    worst = known.sort_values(ascending=False, kind="stable").head(WORST)  # what is not known comes last
     yield from _aligned(
         ["class", "rows", "wrong"],
-        [[str(name), f"{size:,.0f}", f"{100 * mean:.1f} %"] for name, mean, size in worst.itertuples()],
+        [[str(name), f"{given['rows'][name]:,}", percent(rate)] for name, rate in worst.items()],
     )
 
 
