@@ -503,6 +503,19 @@ def test_a_listing_made_here_can_be_reviewed(photos, suspects, options, hidden):
     assert ("lies outside the folder" in (photos.parent / "second" / "audit.html").read_text()) is hidden
 
 
+def test_cleaned_listings_are_read_where_they_lie(photos, suspects, tmp_path):
+    names = [path.relative_to(tmp_path) for path in sorted(photos.rglob("*.png"))]
+    (tmp_path / "list.csv").write_text("\n".join(["path,label", *(f"{name},{name.parent.name}" for name in names)]))
+    suspects("photos/ant/00.png")
+    assert run("list.csv").exit_code == 0
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    result = run("list.csv", "--apply", "audit/issues.csv", "--out", "deep/er/clean.csv")
+    assert result.exit_code == 0, result.output
+    before = read("list.csv").x
+    assert read("audit/cleaned.csv").x.tolist() == before[1:].tolist()
+    assert read("deep/er/clean.csv").x.tolist() == before.tolist()
+
+
 def test_as_many_rows_are_reviewed_as_are_asked_for(survey, suspects):
     suspects("p3", "p4", "p5")
     marks = set()

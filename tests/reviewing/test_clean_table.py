@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from labelnoise.data import read
 from labelnoise.data.factor import Origin
 from labelnoise.errors import InputError
 from labelnoise.reviewing.clean_table import check_free, labelled, relabelled, write_delimited, write_parquet
@@ -31,7 +32,7 @@ def messy(tmp_path, source_of):
 
 def cleaned(source, decisions, mode, tmp_path):
     out = tmp_path / "cleaned.csv"
-    write_delimited(source.path, source, outcome(source.dataset, decisions, mode), out)
+    write_delimited(source.path, source, outcome(source.dataset, decisions, mode), out, source.path.parent)
     return out.read_bytes()
 
 
@@ -132,6 +133,61 @@ def test_rows_with_a_label_are_found(people):
     assert labelled(values, people.dataset, Origin("t"), "label").tolist() == [n for n in range(60) if n % 3 < 2]
 
 
+@pytest.fixture
+def listing(photos, tmp_path, source_of):
+    """A table of images in a folder of its own, by paths that are written in several ways."""
+    path = tmp_path / "lists" / "list.csv"
+    path.parent.mkdir()
+    (path.parent / "a.png").write_bytes((photos.path / "ant" / "0.png").read_bytes())
+    lines = ["path;label", 'a.png;"x"', '"../photos/bee/1.png";y', f"{photos.path / 'cat' / '2.png'};y", "a.png;"]
+    path.write_text("\n".join(lines))
+    return source_of(path)
+
+
+@pytest.mark.parametrize("folder", [".", "lists/deep/er", "photos", "lists"])
+def test_a_listing_leads_to_the_same_images_from_another_folder(listing, tmp_path, folder):
+    out = tmp_path / folder / "cleaned.csv"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    done = outcome(listing.dataset, Decisions({2: 0}, {}), "relabel")
+    write_delimited(listing.path, listing, done, out, out.parent)
+    found = read(out)
+    assert found.x.tolist() == listing.dataset.x.tolist()
+    assert found.y_given.tolist() == [0, 1, 0]
+
+
+def test_only_relative_paths_and_changed_labels_of_a_listing_change(listing, tmp_path):
+    out = tmp_path / "cleaned.csv"
+    write_delimited(listing.path, listing, outcome(listing.dataset, Decisions({}, {}), "drop"), out, tmp_path)
+    before = listing.path.read_text()
+    assert out.read_text() == before.replace("a.png", "lists/a.png").replace('"../', '"lists/../')
+
+
+def test_a_listing_that_is_reached_by_a_link_leads_to_the_same_images(listing, tmp_path):
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "away")
+    out = tmp_path / "link" / "cleaned.csv"
+    write_delimited(listing.path, listing, outcome(listing.dataset, Decisions({}, {}), "drop"), out, out.parent)
+    assert read(out).x.tolist() == listing.dataset.x.tolist()
+
+
+def test_a_listing_in_parquet_leads_to_the_same_images(listing, tmp_path, source_of):
+    pytest.importorskip("pyarrow")
+    path = listing.path.with_suffix(".parquet")
+    pd.read_csv(listing.path, sep=";").to_parquet(path)
+    source, out = source_of(path), tmp_path / "cleaned.parquet"
+    write_parquet(path, source, outcome(source.dataset, Decisions({}, {}), "drop"), out, tmp_path)
+    assert read(out).x.tolist() == listing.dataset.x.tolist()
+
+
+def test_a_column_of_paths_beside_numbers_is_no_listing(tmp_path, source_of):
+    path = tmp_path / "t.csv"
+    path.write_text("path,x,label\na,1,u\nb,2,v\n")
+    source, out = source_of(path), tmp_path / "deep" / "t.csv"
+    out.parent.mkdir()
+    write_delimited(path, source, outcome(source.dataset, Decisions({}, {}), "drop"), out, out.parent)
+    assert out.read_bytes() == path.read_bytes()
+
+
 def test_parquet_is_written_likewise(tmp_path, people, source_of):
     pytest.importorskip("pyarrow")
     import pandas as pd
@@ -141,7 +197,7 @@ def test_parquet_is_written_likewise(tmp_path, people, source_of):
     source = source_of(tmp_path / "t.parquet")
     for mode, labels in {"relabel": [2, 2, None, 1, 2, 2], "drop": [2, None, 1, 2, 2]}.items():
         done = outcome(source.dataset, Decisions({0: 1}, {}), mode)
-        write_parquet(source.path, source, done, tmp_path / f"{mode}.parquet")
+        write_parquet(source.path, source, done, tmp_path / f"{mode}.parquet", tmp_path)
         found = pd.read_parquet(tmp_path / f"{mode}.parquet")
         assert [None if pd.isna(label) else label for label in found["label"]] == labels
         assert found["note"].tolist() == list("abcdef")[6 - len(labels) :]

@@ -1,5 +1,9 @@
-"""A cleaned table: of a delimited file every cell, quote and line end stays but those of labels that change."""
+"""A cleaned table: of a delimited file every cell, quote and line end stays but those of labels that change.
 
+Where the table comes into another folder, relative paths of images are written so that they lead to the same files.
+"""
+
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -10,7 +14,7 @@ from numpy.typing import NDArray
 from labelnoise.data.dataset import Dataset
 from labelnoise.data.delimited import UNNAMED
 from labelnoise.data.factor import Origin, factor
-from labelnoise.data.table import LABEL, LABEL_WEIGHT, read_table
+from labelnoise.data.table import LABEL, LABEL_WEIGHT, PATH, read_table
 from labelnoise.data.unlabelled import without_minus_one
 from labelnoise.errors import InputError
 from labelnoise.files import write
@@ -19,9 +23,9 @@ from labelnoise.reviewing.source import Source
 from labelnoise.reviewing.verbatim import Verbatim, is_blank, value
 
 
-def write_delimited(path: Path, source: Source, done: Outcome, out: Path) -> None:
-    """Write a .csv or .tsv file anew, as its rows become."""
-    lines = _lines(Verbatim.read(path), path, source, done)
+def write_delimited(path: Path, source: Source, done: Outcome, out: Path, home: Path) -> None:
+    """Write a .csv or .tsv file anew, as its rows become; `home` is the folder where it is to be read."""
+    lines = _lines(Verbatim.read(path), path, source, done, _way(path, source, home))
 
     def fill(file: BinaryIO) -> None:
         for line in lines:
@@ -30,8 +34,8 @@ def write_delimited(path: Path, source: Source, done: Outcome, out: Path) -> Non
     write(out, fill)
 
 
-def _lines(held: Verbatim, path: Path, source: Source, done: Outcome) -> Iterator[str]:
-    dataset, row, column = source.dataset, -1, -1
+def _lines(held: Verbatim, path: Path, source: Source, done: Outcome, way: Path | None) -> Iterator[str]:
+    dataset, row, column, listing = source.dataset, -1, -1, -1
     given = dataset.y_given.tolist()
     for cells, end in held.records():
         if is_blank(cells):
@@ -41,6 +45,7 @@ def _lines(held: Verbatim, path: Path, source: Source, done: Outcome) -> Iterato
         if column < 0:
             names = [" ".join(value(cell).splitlines()).strip() for cell in cells]
             column = names.index(source.settings.label_column or LABEL)
+            listing = names.index(source.settings.image_column or PATH) if way is not None else -1
             yield held.mark + held.delimiter.join([*cells, *(LABEL_WEIGHT for _ in extra)]) + end
             continue
         if _is_named(label := value(cells[column])):
@@ -52,13 +57,15 @@ def _lines(held: Verbatim, path: Path, source: Source, done: Outcome) -> Iterato
             if done.labels[row] != given[row]:
                 cells[column] = held.written(dataset.classes[done.labels[row]], like=cells[column])
             extra = [] if done.weights is None else [f"{done.weights[row]:.6g}"]
+        if way is not None and (name := value(cells[listing])):
+            cells[listing] = held.written(_moved(name, way), like=cells[listing])
         yield held.delimiter.join([*cells, *extra]) + end
     if row + 1 != len(dataset):
         raise InputError(f"{path} has other rows than were audited; audit it again")
 
 
-def write_parquet(path: Path, source: Source, done: Outcome, out: Path) -> None:
-    """Write a Parquet file anew, as its rows become."""
+def write_parquet(path: Path, source: Source, done: Outcome, out: Path, home: Path) -> None:
+    """Write a Parquet file anew, as its rows become; `home` is the folder where it is to be read."""
     frame, origin = read_table(path, source.settings)
     column = source.settings.label_column or LABEL
     rows = labelled(frame[column], source.dataset, origin, column)
@@ -67,6 +74,10 @@ def write_parquet(path: Path, source: Source, done: Outcome, out: Path) -> None:
         weights = np.full(len(frame), np.nan)
         weights[rows] = done.weights
         frame = frame.assign(**{LABEL_WEIGHT: weights})
+    listing = source.settings.image_column or PATH
+    if (way := _way(path, source, home)) is not None and listing in frame:
+        moved = [_moved(cell, way) if isinstance(cell, str) else cell for cell in frame[listing]]
+        frame = frame.assign(**{listing: moved})
     frame = frame.drop(index=frame.index[rows[~done.kept]])
     write(out, frame.to_parquet)
 
@@ -115,6 +126,17 @@ def _written(name: str, dtype: Any) -> Any:
         return dtype.type(int(name))
     except (ValueError, OverflowError):
         raise InputError(f"labels of type {dtype} cannot hold class {name!r}; store them as text") from None
+
+
+def _way(path: Path, source: Source, home: Path) -> Path | None:
+    # from a new folder to the one where paths of images start
+    start, end = os.path.realpath(home), os.path.realpath(path.parent)
+    listed = source.dataset.encoding.get("kind") == "images"
+    return Path(os.path.relpath(end, start)) if listed and start != end else None
+
+
+def _moved(name: str, way: Path) -> str:
+    return name if Path(name).is_absolute() else (way / name).as_posix()
 
 
 def _is_named(label: str) -> bool:

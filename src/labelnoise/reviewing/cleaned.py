@@ -72,8 +72,10 @@ def form(path: Path) -> str:
     return path.suffix.lower() if path.suffix.lower() in (*SUFFIXES, ".npz", ".npy") else ""
 
 
-def write_cleaned(source: Source, done: Outcome, out: Path, *, force: bool = False) -> Outcome:
-    """Write what the rows of data become, and tell it, as images may be left out."""
+def write_cleaned(
+    source: Source, done: Outcome, out: Path, *, home: Path | None = None, force: bool = False
+) -> Outcome:
+    """Write what the rows of data become, and tell it, as images may be left out; `home` is where it goes later."""
     check_cleaned(source, out, force=force)
     check_form(source, "" if done.weights is None else WEIGHT)
     path, kind = source.path, source.kind
@@ -93,9 +95,9 @@ def write_cleaned(source: Source, done: Outcome, out: Path, *, force: bool = Fal
     elif kind == ".npy":
         clean_arrays.write_with_labels(path, source, done, out)
     elif kind == ".parquet":
-        clean_table.write_parquet(path, source, done, out)
+        clean_table.write_parquet(path, source, done, out, home or out.parent)
     else:
-        clean_table.write_delimited(path, source, done, out)
+        clean_table.write_delimited(path, source, done, out, home or out.parent)
     return done
 
 

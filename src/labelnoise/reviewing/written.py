@@ -37,5 +37,6 @@ def write_audit(
         write_page(audit, source, draft / PAGE, most)
         write_issues(audit, name, draft / ISSUES)
         write_review(audit, name, draft / REVIEW, most)
-        write_cleaned(source, outcome(source.dataset, by_audit(audit, source.dataset), mode), draft / cleaned)
+        done = outcome(source.dataset, by_audit(audit, source.dataset), mode)
+        write_cleaned(source, done, draft / cleaned, home=out)
     return {"page": out / PAGE, "all rows": out / ISSUES, "to review": out / REVIEW, "cleaned": out / cleaned}
