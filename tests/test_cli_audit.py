@@ -503,6 +503,19 @@ def test_a_listing_made_here_can_be_reviewed(photos, suspects, options, hidden):
     assert ("lies outside the folder" in (photos.parent / "second" / "audit.html").read_text()) is hidden
 
 
+@pytest.mark.parametrize(("options", "told"), [((), True), (("--images", "photos"), False), (("--quiet",), False)])
+def test_images_that_will_not_be_shown_are_told_before_anything_is_trained(photos, monkeypatch, options, told):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    (photos.parent / "lists").mkdir()
+    (photos.parent / "lists" / "list.csv").write_text("path,label\n../photos/ant/00.png,a\n../photos/bee/10.png,b\n")
+    monkeypatch.setitem(sys.modules, "labelnoise.auditing.run", SimpleNamespace(audit=stop))
+    output = run("lists/list.csv", *options).output
+    assert ("will not show 2 of 2 images" in output and "outside lists; name" in output) is told
+    assert ("--images" in output) is told
+
+
 def test_cleaned_listings_are_read_where_they_lie(photos, suspects, tmp_path):
     names = [path.relative_to(tmp_path) for path in sorted(photos.rglob("*.png"))]
     (tmp_path / "list.csv").write_text("\n".join(["path,label", *(f"{name},{name.parent.name}" for name in names)]))

@@ -114,7 +114,7 @@ def audit(
     from labelnoise.report.terminal import Terminal
     from labelnoise.reviewing.corrections import by_audit
     from labelnoise.reviewing.outcome import outcome
-    from labelnoise.reviewing.remarks import on_classes, on_columns, on_images, on_losses, on_truth
+    from labelnoise.reviewing.remarks import on_classes, on_columns, on_hidden, on_images, on_losses, on_truth
     from labelnoise.reviewing.summary import lines
     from labelnoise.reviewing.written import check_folder, write_audit
 
@@ -123,6 +123,8 @@ def audit(
     if told is not None:
         _check_columns(f"{probs} (--probs)", told.shape[1], source, names)
     with Terminal(Console(), quiet=quiet) as display:
+        for sentence in on_hidden(source):
+            display.say(sentence)
         found = run(
             data,
             probs=told,

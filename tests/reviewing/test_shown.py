@@ -9,7 +9,7 @@ from PIL import Image
 from labelnoise.config import Data
 from labelnoise.data import Dataset, load
 from labelnoise.data.pictures import Pictures
-from labelnoise.reviewing.shown import MOST_CELLS, MOST_LETTERS, MOST_PIXELS, picture, shown
+from labelnoise.reviewing.shown import MOST_CELLS, MOST_LETTERS, MOST_PIXELS, outside, picture, shown
 from labelnoise.reviewing.source import Source
 
 
@@ -61,6 +61,19 @@ def test_images_elsewhere_are_shown_where_their_folder_is_named(photos, tmp_path
     (tmp_path / "audit" / "list.csv").write_text(f"path,label\n../photos/bee/0.png,a\n{photos.path}/bee/1.png,b\n")
     source = source_of(tmp_path / "audit" / "list.csv")._replace(images=folder and tmp_path / folder)
     assert [list(each) for each in shown(source, [0, 1])] == [[key], [key]]
+
+
+@pytest.mark.parametrize(("folder", "rows"), [(None, [0, 1]), ("photos", []), ("photos/bee", [0])])
+def test_images_outside_the_folder_are_found_in_all_rows(photos, tmp_path, source_of, folder, rows):
+    (tmp_path / "audit").mkdir()
+    paths = ["../photos/ant/0.png", f"{photos.path}/bee/1.png"]
+    (tmp_path / "audit" / "list.csv").write_text(f"path,label\n{paths[0]},a\n{paths[1]},b\n")
+    source = source_of(tmp_path / "audit" / "list.csv")._replace(images=folder and tmp_path / folder)
+    assert outside(source) == [str(tmp_path / "audit" / paths[row]) for row in rows]
+
+
+def test_only_a_table_of_images_has_some_outside(people, photos, arrays):
+    assert [outside(source) for source in (people, photos, arrays)] == [[], [], []]
 
 
 def test_rows_of_a_table_are_shown_as_they_are_written_without_label_and_id(tmp_path, source_of):

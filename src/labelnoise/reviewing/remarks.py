@@ -9,6 +9,7 @@ from labelnoise.data.dataset import Dataset
 from labelnoise.reviewing.clean_folder import leading_out
 from labelnoise.reviewing.corrections import condemned
 from labelnoise.reviewing.outcome import Outcome
+from labelnoise.reviewing.shown import outside
 from labelnoise.reviewing.source import Source
 
 MOST_NAMED = 5  # classes; of more the first are named
@@ -45,6 +46,16 @@ def on_images(source: Source) -> Iterator[str]:
         yield (
             f"Cleaned data leave out images that links lead to from outside {source.path}, {len(rows):,} of them, "
             f"such as {first}; move the files there."
+        )
+
+
+def on_hidden(source: Source) -> Iterator[str]:
+    """On images that the page will not show."""
+    if paths := outside(source):
+        assert source.path is not None  # a table
+        yield (
+            f"The page will not show {len(paths):,} of {len(source.dataset):,} images, such as {paths[0]}, which lie "
+            f"outside {source.images or source.path.parent}; name a folder that holds them with --images."
         )
 
 

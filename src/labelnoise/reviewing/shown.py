@@ -15,7 +15,7 @@ from labelnoise.data.pictures import read_windows
 from labelnoise.data.table import LABEL, PATH, SUFFIXES, read_table
 from labelnoise.errors import InputError
 from labelnoise.reviewing.clean_table import labelled
-from labelnoise.reviewing.source import Source, inside
+from labelnoise.reviewing.source import Source, inside, is_inside
 
 MOST_PIXELS = 160  # of the longer side; larger images are scaled down
 LOSSLESS = 64  # pixels up to which every one of them counts
@@ -45,6 +45,14 @@ def shown(source: Source, rows: Sequence[int]) -> list[Shown]:
         return [{"cells": cells} for cells in _cells(source, rows)]
     scales = [np.asarray(source.dataset.encoding.get(name, [default])) for name, default in (("mean", 0), ("std", 1))]
     return [_numbers(x[row].numpy() * scales[1] + scales[0]) for row in rows]
+
+
+def outside(source: Source) -> list[str]:
+    """Paths of the images that a table lists outside the folder whose images may be shown."""
+    if source.kind not in SUFFIXES or source.dataset.encoding.get("kind") != "images":
+        return []
+    paths = _paths(source, range(len(source.dataset)))
+    return [path for root, path in paths if root is not None and not is_inside(root, path)]
 
 
 def picture(pixels: NDArray[Any]) -> str:
