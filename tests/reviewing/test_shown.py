@@ -3,6 +3,7 @@ import io
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -74,6 +75,14 @@ def test_images_outside_the_folder_are_found_in_all_rows(photos, tmp_path, sourc
 
 def test_only_a_table_of_images_has_some_outside(people, photos, arrays):
     assert [outside(source) for source in (people, photos, arrays)] == [[], [], []]
+
+
+def test_images_that_a_table_holds_itself_are_shown(photos, tmp_path, source_of, monkeypatch):
+    monkeypatch.setattr(pd, "read_parquet", pd.read_pickle)  # pyarrow may be missing
+    images = [{"bytes": (photos.path / name).read_bytes(), "path": None} for name in photos.dataset.ids]
+    pd.DataFrame({"image": images, "label": ["a", "b"] * 6}).to_pickle(tmp_path / "hub.parquet")
+    found = shown(source_of(tmp_path / "hub.parquet"), [0, 11])
+    assert [each["image"] for each in found] == [each["image"] for each in shown(photos, [0, 11])]
 
 
 def test_rows_of_a_table_are_shown_as_they_are_written_without_label_and_id(tmp_path, source_of):

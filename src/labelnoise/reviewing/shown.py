@@ -85,7 +85,8 @@ def _paths(source: Source, rows: Sequence[int]) -> list[tuple[Path | None, str]]
         return [(source.path, source.dataset.ids[row]) for row in rows]
     if source.path is None or source.kind not in SUFFIXES:
         return [(None, "")] * len(rows)
-    cells = _frame(source, rows)[source.settings.image_column or PATH]
+    frame, column = _frame(source, rows), source.settings.image_column or PATH
+    cells = frame[column] if column in frame else [None] * len(rows)  # of a hub, in a column of any name
     home = source.path.parent.absolute()
     return [(source.images or home, str(home / cell)) if isinstance(cell, str) else (None, "") for cell in cells]
 
