@@ -25,7 +25,7 @@ from labelnoise.reviewing.verbatim import Verbatim, is_blank, value
 
 def write_delimited(path: Path, source: Source, done: Outcome, out: Path, home: Path) -> None:
     """Write a .csv or .tsv file anew, as its rows become; `home` is the folder where it is to be read."""
-    lines = _lines(Verbatim.read(path), path, source, done, _way(path, source, home))
+    lines = _lines(Verbatim.read(path), path, source, done, home)
 
     def fill(file: BinaryIO) -> None:
         for line in lines:
@@ -34,8 +34,9 @@ def write_delimited(path: Path, source: Source, done: Outcome, out: Path, home: 
     write(out, fill)
 
 
-def _lines(held: Verbatim, path: Path, source: Source, done: Outcome, way: Path | None) -> Iterator[str]:
+def _lines(held: Verbatim, path: Path, source: Source, done: Outcome, home: Path) -> Iterator[str]:
     dataset, row, column, listing = source.dataset, -1, -1, -1
+    moves = _moves(path, source, home)
     given = dataset.y_given.tolist()
     for cells, end in held.records():
         if is_blank(cells):
@@ -45,7 +46,7 @@ def _lines(held: Verbatim, path: Path, source: Source, done: Outcome, way: Path 
         if column < 0:
             names = [" ".join(value(cell).splitlines()).strip() for cell in cells]
             column = names.index(source.settings.label_column or LABEL)
-            listing = names.index(source.settings.image_column or PATH) if way is not None else -1
+            listing = names.index(source.settings.image_column or PATH) if moves else -1
             yield held.mark + held.delimiter.join([*cells, *(LABEL_WEIGHT for _ in extra)]) + end
             continue
         if _is_named(label := value(cells[column])):
@@ -57,8 +58,8 @@ def _lines(held: Verbatim, path: Path, source: Source, done: Outcome, way: Path 
             if done.labels[row] != given[row]:
                 cells[column] = held.written(dataset.classes[done.labels[row]], like=cells[column])
             extra = [] if done.weights is None else [f"{done.weights[row]:.6g}"]
-        if way is not None and (name := value(cells[listing])):
-            cells[listing] = held.written(_moved(name, way), like=cells[listing])
+        if moves and (name := value(cells[listing])):
+            cells[listing] = held.written(_moved(name, path.parent, home), like=cells[listing])
         yield held.delimiter.join([*cells, *extra]) + end
     if row + 1 != len(dataset):
         raise InputError(f"{path} has other rows than were audited; audit it again")
@@ -75,8 +76,8 @@ def write_parquet(path: Path, source: Source, done: Outcome, out: Path, home: Pa
         weights[rows] = done.weights
         frame = frame.assign(**{LABEL_WEIGHT: weights})
     listing = source.settings.image_column or PATH
-    if (way := _way(path, source, home)) is not None and listing in frame:
-        moved = [_moved(cell, way) if isinstance(cell, str) else cell for cell in frame[listing]]
+    if _moves(path, source, home) and listing in frame:
+        moved = [_moved(cell, path.parent, home) if isinstance(cell, str) else cell for cell in frame[listing]]
         frame = frame.assign(**{listing: moved})
     frame = frame.drop(index=frame.index[rows[~done.kept]])
     write(out, frame.to_parquet)
@@ -128,15 +129,19 @@ def _written(name: str, dtype: Any) -> Any:
         raise InputError(f"labels of type {dtype} cannot hold class {name!r}; store them as text") from None
 
 
-def _way(path: Path, source: Source, home: Path) -> Path | None:
-    # from a new folder to the one where paths of images start
-    start, end = os.path.realpath(home), os.path.realpath(path.parent)
+def _moves(path: Path, source: Source, home: Path) -> bool:
     listed = source.dataset.encoding.get("kind") == "images"
-    return Path(os.path.relpath(end, start)) if listed and start != end else None
+    return listed and os.path.realpath(home) != os.path.realpath(path.parent)
 
 
-def _moved(name: str, way: Path) -> str:
-    return name if Path(name).is_absolute() else (way / name).as_posix()
+def _moved(name: str, start: Path, home: Path) -> str:
+    # as it is written, from a new folder; shorter where no link is in between
+    if Path(name).is_absolute():
+        return name
+    end = os.path.realpath(home)
+    long = Path(os.path.relpath(os.path.realpath(start), end), name)
+    short = Path(os.path.normpath(long))
+    return (short if os.path.realpath(end / short) == os.path.realpath(start / name) else long).as_posix()
 
 
 def _is_named(label: str) -> bool:

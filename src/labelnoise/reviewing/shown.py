@@ -3,6 +3,7 @@
 import base64
 import io
 import math
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
@@ -48,11 +49,11 @@ def shown(source: Source, rows: Sequence[int]) -> list[Shown]:
 
 
 def outside(source: Source) -> list[str]:
-    """Paths of the images that a table lists outside the folder whose images may be shown."""
+    """Where the images lie that a table lists outside the folder whose images may be shown."""
     if source.kind not in SUFFIXES or source.dataset.encoding.get("kind") != "images":
         return []
     paths = _paths(source, range(len(source.dataset)))
-    return [path for root, path in paths if root is not None and not is_inside(root, path)]
+    return [os.path.realpath(path) for root, path in paths if root is not None and not is_inside(root, path)]
 
 
 def picture(pixels: NDArray[Any]) -> str:
