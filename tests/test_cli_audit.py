@@ -516,6 +516,13 @@ def test_images_that_will_not_be_shown_are_told_before_anything_is_trained(photo
     assert ("--images" in output) is told
 
 
+def test_a_listing_beside_the_images_starts_there(photos, suspects):
+    suspects("ant/00.png")
+    assert run("photos", "--mode", "weight", "--out", ".").exit_code == 0
+    with open("cleaned.csv", newline="") as file:
+        assert next(csv.DictReader(file))["path"] == "photos/ant/00.png"
+
+
 def test_cleaned_listings_are_read_where_they_lie(photos, suspects, tmp_path):
     names = [path.relative_to(tmp_path) for path in sorted(photos.rglob("*.png"))]
     (tmp_path / "list.csv").write_text("\n".join(["path,label", *(f"{name},{name.parent.name}" for name in names)]))

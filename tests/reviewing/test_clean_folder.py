@@ -115,7 +115,7 @@ def test_it_is_never_brought_along_and_nothing_is_left(linked, tmp_path):
 
 def test_a_listing_can_be_read_as_data(photos, tmp_path):
     done = outcome(photos.dataset, Decisions({0: 1}, {}), "relabel")
-    write_listing(photos.path, photos.dataset, done, tmp_path / "list.csv")
+    write_listing(photos.path, photos.dataset, done, tmp_path / "list.csv", tmp_path)
     found = read(tmp_path / "list.csv")
     assert [found.classes[label] for label in found.y_given] == ["bee", *["ant"] * 3, *["bee"] * 4, *["cat"] * 4]
     assert found.x.equal(photos.dataset.x)
@@ -125,13 +125,13 @@ def test_a_listing_can_be_read_as_data(photos, tmp_path):
 def test_paths_of_a_listing_start_at_its_folder_where_images_lie_below(photos, tmp_path, place, relative):
     (tmp_path / "elsewhere").mkdir()
     done = outcome(photos.dataset, Decisions({}, {}), "drop")
-    write_listing(photos.path, photos.dataset, done, tmp_path / place)
+    write_listing(photos.path, photos.dataset, done, tmp_path / place, (tmp_path / place).parent)
     start = "" if relative else f"{tmp_path.resolve()}/"
     assert read(tmp_path / place).ids[0] == f"{start}photos/ant/0.png"
 
 
 def test_a_listing_has_weights_where_they_are_asked_for(photos, tmp_path):
     done = outcome(photos.dataset, Decisions({0: 1}, dict.fromkeys(range(12), 0.0) | {1: 0.25}), "weight")
-    write_listing(photos.path, photos.dataset, done, tmp_path / "list.csv")
+    write_listing(photos.path, photos.dataset, done, tmp_path / "list.csv", tmp_path)
     with (tmp_path / "list.csv").open(newline="") as file:
         assert [row["label_weight"] for row in csv.DictReader(file)][:3] == ["0.0", "0.75", "1.0"]

@@ -40,12 +40,12 @@ def write_folder(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None
             shutil.rmtree(draft, ignore_errors=True)
 
 
-def write_listing(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None:
+def write_listing(root: Path, dataset: Dataset, done: Outcome, out: Path, home: Path) -> None:
     """Write a table of the images that stay: path, label and, where asked for, weight.
 
-    Paths start at the folder of the table where images lie below it, so that both can be moved together.
+    Paths start at `home`, where the table is to be read, if images lie below it, so that both can be moved together.
     """
-    home, cells = Path(os.path.realpath(out.parent)), list[list[str | float]]()
+    home, cells = Path(os.path.realpath(home)), list[list[str | float]]()
     for row in done.kept.nonzero()[0].tolist():
         file = inside(root, dataset.ids[row])
         path = file.relative_to(home) if file.is_relative_to(home) else file

@@ -87,9 +87,10 @@ def write_cleaned(
         _write_labels(source.dataset, done, out)
     elif kind == "folder" and done.weights is not None and not form(out):
         raise InputError(f"a folder of images has no place for weights; choose a name that ends in .csv, not {out}")
+    elif kind == "folder" and form(out):
+        clean_folder.write_listing(path, source.dataset, done, out, home or out.parent)
     elif kind == "folder":
-        writer = clean_folder.write_listing if form(out) else clean_folder.write_folder
-        writer(path, source.dataset, done, out)
+        clean_folder.write_folder(path, source.dataset, done, out)
     elif kind == ".npz":
         clean_arrays.write_npz(path, source, done, out)
     elif kind == ".npy":
