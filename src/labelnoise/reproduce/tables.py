@@ -13,7 +13,7 @@ RULES = ("last", "selected", "oracle")
 VERDICTS = {True: "within noise", False: "off", None: "–"}
 LEGEND = (
     "*: not significantly worse than the best of its column among those with a published figure, by the pooled "
-    "two-sided t-test at 5 %; of published figures, those that the paper prints so"
+    "two-sided t-test at 5 %, which a wide spread may earn too; of published figures, those that the paper prints so"
 )
 HEAD = ("data", "noise", "wrong labels", "method", "runs", *RULES, "ours", "published", "difference", "")
 LATEX = str.maketrans(
