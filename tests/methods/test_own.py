@@ -61,6 +61,16 @@ def test_the_methods_of_a_dotted_module_are_found(folder):
     assert sys.path == path
 
 
+def test_a_file_imports_its_neighbours_as_a_script_does(folder):
+    (folder / "mine").mkdir()
+    (folder / "mine" / "toy_helper.py").write_text("NAME = 'toy_five'\n")
+    text = "from toy_helper import NAME\n" + SOURCE.replace('"{name}"', "NAME")
+    (folder / "mine" / "toys.py").write_text(text)
+    path = list(sys.path)
+    assert [method.name for method in find_methods("mine/toys.py")] == ["toy_five"]
+    assert sys.path == path
+
+
 def test_a_file_may_be_called_like_a_module_in_use(folder):
     (folder / "statistics.py").write_text(SOURCE.format(name="toy_four"))
     before = sys.modules.get("statistics")

@@ -2,6 +2,8 @@
 
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb
 
@@ -51,17 +53,25 @@ def _import_file(path: Path) -> str:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
     try:
-        spec.loader.exec_module(module)
+        with _first_on_path(path.resolve().parent):  # as of a script
+            spec.loader.exec_module(module)
     except Exception as problem:
         raise InputError(f"{path} cannot be imported: {described(problem, spec.origin)}") from None
     return name
 
 
 def _import_module(name: str) -> str:
-    sys.path.insert(0, str(Path.cwd()))
     try:
-        return importlib.import_module(name).__name__
+        with _first_on_path(Path.cwd()):
+            return importlib.import_module(name).__name__
     except Exception as problem:
         raise InputError(f"{name} cannot be imported: {type(problem).__name__}: {problem}") from None
+
+
+@contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    sys.path.insert(0, str(folder))
+    try:
+        yield
     finally:
-        sys.path.remove(str(Path.cwd()))
+        sys.path.remove(str(folder))
