@@ -6,8 +6,7 @@ import pytest
 from labelnoise.config import Data, Named, Optimiser, RunConfig, Split, Train
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS, build
-from labelnoise.methods.own import find_methods
-from labelnoise.sweep.plan import comparison, cut, halves, most_that_fit, own_code, plan_packs, set_by_rate, told
+from labelnoise.sweep.plan import comparison, cut, halves, most_that_fit, plan_packs, set_by_rate, told
 
 BASE = RunConfig(method=Named("co_teaching"))
 DEFAULTS = {each.name: each.default for each in fields(METHODS.get("co_teaching"))}
@@ -241,23 +240,3 @@ def test_what_the_noise_rate_would_decide_is_known_unless_set_by_hand(method, se
 
 def test_a_whole_number_may_be_written_as_a_real_one():
     assert told(Named("co_teaching", {"ramp": 10.0}), None) == told(Named("co_teaching", {"ramp": 10}), None)
-
-
-def test_the_code_of_a_method_of_ones_own_is_part_of_its_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
-    path = tmp_path / "own.py"
-    text = (
-        "from dataclasses import dataclass\nfrom labelnoise.methods import register\n"
-        "from labelnoise.methods.ce import CE\n\n\n"
-        "@register('own')\n@dataclass(frozen=True)\nclass Own(CE):\n    pass\n"
-    )
-    path.write_text(text)
-    find_methods(str(path))
-    before = comparison(BASE, [Named("own")], 1, None)
-    path.write_text(text.replace("pass", "half = 0.5"))
-    after = comparison(BASE, [Named("own")], 1, None)
-    assert before[0].identity != after[0].identity
-
-
-def test_methods_of_the_package_need_no_code():
-    assert own_code("gce") == ""

@@ -1,17 +1,16 @@
 """Configs into packs: runs of equal structure are trained together, as many as fit."""
 
-import inspect
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from labelnoise.config import Named, RunConfig, digest
-from labelnoise.methods import METHODS, Method, build
+from labelnoise.methods import Method, build
 from labelnoise.methods.base import expanded, nested, structure
 from labelnoise.methods.notation import told as told_text
 from labelnoise.methods.notation import untold
+from labelnoise.sweep.code import own_code
 
 
 @dataclass(frozen=True)
@@ -35,14 +34,6 @@ def told(method: Named, noise_rate: float | None) -> Named:
         name: getattr(plain, name) for name in expanded(method.name, method.settings) if name not in plain.nested
     }
     return Named(method.name, {f.name: getattr(informed, f.name) for f in fields(informed)} | by_hand)
-
-
-def own_code(method: str) -> str:
-    """The digest of the file of a method that is none of the package, else nothing."""
-    cls = METHODS.get(method)
-    if cls.__module__.startswith("labelnoise."):
-        return ""
-    return digest(Path(inspect.getfile(cls)).read_text(encoding="utf-8"))
 
 
 def set_by_rate(method: Named) -> list[str]:
