@@ -56,6 +56,12 @@ def test_default_network_has_one_output_per_class(spec: DataSpec) -> None:
     assert Sample().networks(spec)["net"](torch.zeros(2, 4).double()).shape == (2, 3)
 
 
+def test_networks_of_other_names_ask_for_log_probs() -> None:
+    nets = {"encoder": nn.Identity(), "head": nn.Identity()}
+    with pytest.raises(InputError, match=r"has no network 'net' but 'encoder', 'head'; define log_probs\(nets, x, ctx"):
+        Sample().log_probs(nets, torch.zeros(1, 3), Context())
+
+
 def test_default_log_probs_are_normalised_logits_for_true_and_given_labels() -> None:
     x = torch.tensor([[1.0, 2.0, 0.5]])
     nets = {"net": nn.Identity()}

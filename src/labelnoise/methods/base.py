@@ -103,6 +103,9 @@ class Method:
 
     def log_probs(self, nets: Nets, x: Tensor, ctx: Context) -> Tensor:
         """Log-probabilities of the true classes, (B, K): what is predicted and evaluated."""
+        if "net" not in nets:
+            names = ", ".join(map(repr, nets))
+            raise InputError(f"method {self.name!r} has no network 'net' but {names}; define log_probs(nets, x, ctx)")
         logits: Tensor = nets["net"](x)
         return logits.log_softmax(-1)
 
