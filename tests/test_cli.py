@@ -332,6 +332,27 @@ def test_a_method_in_a_file_of_ones_own_can_be_trained(tmp_path):
     assert "halved" in result.stdout
 
 
+def test_a_mistake_in_a_method_of_ones_own_is_one_sentence(folder):
+    slip = "    def objective(self, nets, batch, ctx):\n        1 / 0"
+    (folder / "slip.py").write_text(OWN.replace("    pass", slip))
+    command = [sys.executable, "-m", "labelnoise", "train", *TINY, "--methods", "slip.py", "--out", "out", "--quiet"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)  # its own registry
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1] == (
+        "Error: ZeroDivisionError in slip.py, line 11: division by zero; "
+        "`labelnoise check slip.py` tries the method on small data"
+    )
+    assert "Traceback" not in result.stderr
+
+
+def test_a_mistake_of_the_package_keeps_its_traceback(folder, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("labelnoise.comparing.write_page", broken)
+    assert isinstance(typed("train", *TINY, "--out", "out").exception, ZeroDivisionError)
+
+
 @pytest.fixture
 def clouds(folder):
     """A table of two clouds with every seventh label wrong, the truth beside it."""

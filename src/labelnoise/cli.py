@@ -59,15 +59,15 @@ class Commands(click.Group):
             if _follows():  # the first process says the same
                 raise SystemExit(Failure.exit_code) from None
             raise Failure(str(problem)) from None
-        except click.exceptions.Exit:
-            raise  # which is a RuntimeError
-        except (MemoryError, RuntimeError) as problem:
-            from labelnoise.engine.memory import is_shortage
-
-            if not is_shortage(problem):
+        except (click.ClickException, click.exceptions.Abort, click.exceptions.Exit):
+            raise
+        except Exception as problem:
+            said = _shortage(problem, ctx.invoked_subcommand or "") or _mistake(problem)
+            if not said:
                 raise
-            kept = KEPT.get(ctx.invoked_subcommand or "", "")
-            raise Failure(f"memory is full{kept and '; '}{kept}: free some, then type the command again") from None
+            if _follows():
+                raise SystemExit(Failure.exit_code) from None
+            raise Failure(said) from None
         except KeyboardInterrupt as problem:
             if not _follows():
                 click.echo(f"\nstopped{STOPPED.get(ctx.invoked_subcommand or '', '')}", err=True)
@@ -315,6 +315,26 @@ def _list_papers() -> None:
             click.echo(f"  {f'{name}/{table}':<24} {len(cells):>4} cells: {data}")
         for figure in figures(source).values():
             click.echo(f"  {f'{name}/{figure.name}':<24} {figure.kind:>11}: {figure.shows}")
+
+
+def _shortage(problem: Exception, command: str) -> str | None:
+    # what to do where memory is full
+    if not isinstance(problem, MemoryError | RuntimeError):
+        return None
+    from labelnoise.engine.memory import is_shortage
+
+    kept = KEPT.get(command, "")
+    full = f"memory is full{kept and '; '}{kept}: free some, then type the command again"
+    return full if is_shortage(problem) else None
+
+
+def _mistake(problem: Exception) -> str | None:
+    # what is wrong in a file of a method of the user's own
+    from labelnoise.methods.own import blamed, described
+
+    if not (file := blamed(problem)):
+        return None
+    return f"{described(problem, file)}; `labelnoise check {os.path.relpath(file)}` tries the method on small data"
 
 
 def _follows() -> bool:

@@ -22,6 +22,14 @@ def described(error: Exception, file: str | None) -> str:
     return (f"{where}: {error}" if where else str(error)).split("\n")[0]
 
 
+def blamed(error: Exception) -> str | None:
+    """The file of a method that is none of the package, if it had a part in an error."""
+    passed = {frame.filename for frame in extract_tb(error.__traceback__)}
+    modules = {METHODS.get(name).__module__ for name in METHODS}
+    own = [sys.modules.get(name) for name in sorted(modules) if not name.startswith("labelnoise.")]
+    return next((file for module in own if (file := getattr(module, "__file__", None)) in passed), None)
+
+
 def find_methods(name: str) -> list[Method]:
     """A registered method by name, or those that a Python file or module registers when it is imported."""
     if name in METHODS:
