@@ -537,3 +537,17 @@ def test_a_maker_that_gives_one_network_again_is_refused():
     only = Small(CLASSES)
     with pytest.raises(InputError, match="the same network twice"):
         labelnoise.step("co_teaching", net=lambda head: only, classes=CLASSES)
+
+
+def test_a_method_of_ones_own_is_named_by_its_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
+    path = tmp_path / "doubled.py"
+    path.write_text(
+        "from dataclasses import dataclass\nfrom labelnoise.methods import register\n"
+        "from labelnoise.methods.ce import CE\n\n\n@register('doubled')\n@dataclass(frozen=True)\nclass Doubled(CE):\n"
+        "    times: float = 1.0\n\n    def objective(self, nets, batch, ctx):\n"
+        "        terms = super().objective(nets, batch, ctx)\n"
+        "        return terms._replace(loss=self.times * terms.loss)\n"
+    )
+    x, y = rows()
+    assert torch.equal(made(str(path), times=2)(x, y), 2 * made("ce")(x, y))

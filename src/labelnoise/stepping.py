@@ -16,6 +16,7 @@ from labelnoise.engine.instance import Causal, instance_transition
 from labelnoise.engine.step import Step, Tensors, checked, chosen, follow, owner, prediction, transition
 from labelnoise.errors import InputError
 from labelnoise.methods import Method, Stage, build
+from labelnoise.methods.own import only_method
 from labelnoise.rng import Rng, seeded_init
 from labelnoise.types import Batch, Context, DataSpec, Terms
 from labelnoise.untold import (
@@ -44,10 +45,11 @@ def step(
 ) -> "MethodStep":
     """The registered method of this name, with these settings, as a module whose forward is its objective.
 
+    A method of one's own is named by the Python file, or the dotted module, that registers it and no other.
     `net` makes a new network at each call, from its number of outputs; of some methods, from a function that makes a
     head of a number of features. `shape` of one input and `train_size`, the number of rows, are for methods that ask.
     """
-    return MethodStep(build(method, settings), Spec(tuple(shape), classes, train_size, Maker(net)), seed)
+    return MethodStep(build(only_method(method), settings), Spec(tuple(shape), classes, train_size, Maker(net)), seed)
 
 
 class Place(NamedTuple):

@@ -4,7 +4,7 @@ import pytest
 
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS
-from labelnoise.methods.own import find_methods
+from labelnoise.methods.own import find_methods, only_method
 
 SOURCE = '''
 from dataclasses import dataclass, make_dataclass
@@ -76,6 +76,17 @@ def test_a_file_may_be_called_like_a_module_in_use(folder):
     before = sys.modules.get("statistics")
     find_methods("statistics.py")
     assert sys.modules.get("statistics") is before
+
+
+def test_a_file_stands_for_the_one_method_that_it_registers(folder):
+    (folder / "toys.py").write_text(SOURCE.format(name="toy_six"))
+    assert [only_method(name) for name in ("toys.py", "toy_six", "gce")] == ["toy_six", "toy_six", "gce"]
+
+
+def test_a_file_of_several_methods_stands_for_none(folder):
+    (folder / "toys.py").write_text(SOURCE.format(name="toy_one") + SOURCE.format(name="toy_two"))
+    with pytest.raises(InputError, match="registers 2 methods, toy_one, toy_two; give one of these names"):
+        only_method("toys.py")
 
 
 @pytest.mark.parametrize(

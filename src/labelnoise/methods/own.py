@@ -50,6 +50,16 @@ def find_methods(name: str) -> list[Method]:
     return found
 
 
+def only_method(name: str) -> str:
+    """The registered name of the one method that a name, a Python file or a module stands for."""
+    if name in METHODS:
+        return name  # which may need settings
+    found = [method.name for method in find_methods(name)]
+    if len(found) > 1:
+        raise InputError(f"{name} registers {len(found)} methods, {', '.join(found)}; give one of these names")
+    return found[0]
+
+
 def _import_file(path: Path) -> str:
     # The bare stem could be the name of a module in use, and two files may have one stem.
     name = f"labelnoise_own_{path.stem}_{digest(str(path.resolve()))[:8]}"
