@@ -4,7 +4,7 @@ import pytest
 
 from labelnoise.errors import InputError
 from labelnoise.methods import METHODS
-from labelnoise.methods.own import find_methods, only_method
+from labelnoise.methods.own import NEIGHBOURS, find_methods, only_method
 
 SOURCE = '''
 from dataclasses import dataclass, make_dataclass
@@ -23,7 +23,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
-    return tmp_path
+    yield tmp_path
+    NEIGHBOURS.clear()
 
 
 def test_a_registered_method_is_found_by_name(folder):
@@ -61,14 +62,26 @@ def test_the_methods_of_a_dotted_module_are_found(folder):
     assert sys.path == path
 
 
+def helped(folder, name):
+    """A file in a folder of its own whose method is named by a helper beside it."""
+    folder.mkdir(exist_ok=True)
+    (folder / "toy_helper.py").write_text(f"NAME = {name!r}\n")
+    (folder / "toys.py").write_text("from toy_helper import NAME\n" + SOURCE.replace('"{name}"', "NAME"))
+    return [method.name for method in find_methods(str(folder / "toys.py"))]
+
+
 def test_a_file_imports_its_neighbours_as_a_script_does(folder):
-    (folder / "mine").mkdir()
-    (folder / "mine" / "toy_helper.py").write_text("NAME = 'toy_five'\n")
-    text = "from toy_helper import NAME\n" + SOURCE.replace('"{name}"', "NAME")
-    (folder / "mine" / "toys.py").write_text(text)
     path = list(sys.path)
-    assert [method.name for method in find_methods("mine/toys.py")] == ["toy_five"]
+    assert helped(folder / "mine", "toy_five") == ["toy_five"]
     assert sys.path == path
+
+
+def test_neighbours_of_one_name_in_two_folders_are_two(folder):
+    assert [helped(folder / name, f"toy_{name}") for name in ("one", "two")] == [["toy_one"], ["toy_two"]]
+
+
+def test_a_neighbour_that_has_changed_is_read_anew(folder):
+    assert [helped(folder / "one", name) for name in ("toy", "other_toy")] == [["toy"], ["other_toy"]]
 
 
 def test_a_file_may_be_called_like_a_module_in_use(folder):

@@ -4,7 +4,7 @@ import pytest
 
 from labelnoise.config import Named, RunConfig, digest
 from labelnoise.methods import METHODS
-from labelnoise.methods.own import find_methods
+from labelnoise.methods.own import NEIGHBOURS, find_methods
 from labelnoise.sweep.code import own_code
 from labelnoise.sweep.plan import comparison
 
@@ -42,7 +42,8 @@ def folder(tmp_path, monkeypatch):
     for name, text in HELPERS.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    return tmp_path
+    yield tmp_path
+    NEIGHBOURS.clear()
 
 
 def registered(folder, *imports):
@@ -93,4 +94,15 @@ def test_it_is_the_same_in_another_folder(folder):
     METHODS.forget("own")
     moved = folder.rename(folder.with_name("moved"))
     registered(moved, *IMPORTS)
+    assert own_code("own") == before
+
+
+def test_neighbours_of_a_method_in_another_folder_are_none_of_it(folder):
+    registered(folder, *IMPORTS)
+    before = own_code("own")
+    other = folder / "other"
+    other.mkdir()
+    (other / "code_rate.py").write_text("RATE = 0.7\n")
+    (other / "own.py").write_text(OWN.format(IMPORTS[0]).replace('"own"', '"other"'))
+    find_methods(str(other / "own.py"))
     assert own_code("own") == before

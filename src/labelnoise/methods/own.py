@@ -4,13 +4,17 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import PathFinder
 from pathlib import Path
 from traceback import extract_tb
 
 from labelnoise.config import digest
 from labelnoise.errors import InputError
 from labelnoise.methods.base import METHODS, Method, build
+from labelnoise.methods.local import is_local
 from labelnoise.registry import nearest
+
+NEIGHBOURS: dict[str, Path] = {}  # modules that files of one's own have imported from beside them, with their folders
 
 
 def described(error: Exception, file: str | None) -> str:
@@ -66,12 +70,13 @@ def _import_file(path: Path) -> str:
     spec = importlib.util.spec_from_file_location(name, path) if path.is_file() else None
     if spec is None or spec.loader is None:
         raise InputError(f"{path} is not a Python file that can be read")
-    for each in [each for each in METHODS if METHODS.get(each).__module__ == name]:
-        METHODS.forget(each)  # of an earlier state of the file
+    folder = path.resolve().parent
+    _forget_neighbours(folder, again=name in sys.modules)
+    _forget_methods(name)  # of an earlier state of the file
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
     try:
-        with _first_on_path(path.resolve().parent):  # as of a script
+        with _first_on_path(folder), _noting_neighbours(folder):  # as of a script
             spec.loader.exec_module(module)
     except Exception as problem:
         raise InputError(f"{path} cannot be imported: {described(problem, spec.origin)}") from None
@@ -84,6 +89,32 @@ def _import_module(name: str) -> str:
             return importlib.import_module(name).__name__
     except Exception as problem:
         raise InputError(f"{name} cannot be imported: {type(problem).__name__}: {problem}") from None
+
+
+def _forget_methods(module: str) -> None:
+    for each in [each for each in METHODS if METHODS.get(each).__module__ == module]:
+        METHODS.forget(each)
+
+
+def _forget_neighbours(folder: Path, again: bool) -> None:
+    # those that may have changed, and those of another folder in whose place this one has its own
+    for module, home in list(NEIGHBOURS.items()):
+        if again if home == folder else PathFinder.find_spec(module.partition(".")[0], [str(folder)]):
+            del NEIGHBOURS[module]
+            sys.modules.pop(module, None)
+            _forget_methods(module)
+
+
+@contextmanager
+def _noting_neighbours(folder: Path) -> Iterator[None]:
+    before = set(sys.modules)
+    try:
+        yield
+    finally:
+        for name in set(sys.modules) - before:
+            spec = getattr(sys.modules[name], "__spec__", None)
+            if spec and spec.origin and Path(spec.origin).is_relative_to(folder) and is_local(spec):
+                NEIGHBOURS[name] = folder
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any
 
 from labelnoise.errors import InputError
 from labelnoise.methods.base import METHODS, Method
+from labelnoise.methods.own import NEIGHBOURS
 
 PATIENCE = 10.0  # seconds in which a cluster is to answer
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}  # what Ray would print of deaths, we say
@@ -65,7 +66,7 @@ def _handler_kept(number: int) -> Iterator[None]:
 def by_value(ray: Any) -> Iterator[dict[str, type[Method]]]:
     """Methods from files of the user's, which no worker could import: meanwhile they travel with their code."""
     own = {name: METHODS.get(name) for name in METHODS if not METHODS.get(name).__module__.startswith("labelnoise.")}
-    modules = [sys.modules[name] for name in {cls.__module__ for cls in own.values()}]
+    modules = [sys.modules[name] for name in {cls.__module__ for cls in own.values()} | NEIGHBOURS.keys()]
     for module in modules:
         ray.cloudpickle.register_pickle_by_value(module)
     try:

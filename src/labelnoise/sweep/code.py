@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import sysconfig
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec, resolve_name
@@ -10,9 +9,7 @@ from pathlib import Path
 
 from labelnoise.config import digest
 from labelnoise.methods import METHODS
-
-INSTALLED = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
-FOREIGN = {"site-packages", "dist-packages"}  # of a user or a system, which sysconfig does not name
+from labelnoise.methods.local import is_local
 
 
 def own_code(method: str) -> str:
@@ -20,22 +17,22 @@ def own_code(method: str) -> str:
     cls = METHODS.get(method)
     if cls.__module__.startswith("labelnoise."):
         return ""
-    path = Path(inspect.getfile(cls))
+    path, package = Path(inspect.getfile(cls)).resolve(), cls.__module__.rpartition(".")[0]
     texts: dict[Path, str] = {}
-    _gather(path, cls.__module__.rpartition(".")[0], texts)
-    return digest(sorted(texts.values()) if len(texts) > 1 else texts[path.resolve()])
+    _gather(path, package, path.parents[cls.__module__.count(".")], texts)
+    return digest(sorted(texts.values()) if len(texts) > 1 else texts[path])
 
 
-def _gather(path: Path, package: str, texts: dict[Path, str]) -> None:
+def _gather(path: Path, package: str, root: Path, texts: dict[Path, str]) -> None:
     # from what is written, not from what is in memory: numbers do not know where they were imported from
     path = path.resolve()
     if path in texts:
         return
     texts[path] = path.read_text(encoding="utf-8")
     for name in _imported(texts[path], package):
-        for spec in _local(name):
+        for spec in _local(name, root):
             if spec.origin and spec.origin.endswith(".py"):
-                _gather(Path(spec.origin), spec.parent or "", texts)
+                _gather(Path(spec.origin), spec.parent or "", root, texts)
 
 
 def _imported(text: str, package: str) -> Iterator[str]:
@@ -48,23 +45,23 @@ def _imported(text: str, package: str) -> Iterator[str]:
             yield from (f"{source}.{alias.name}" for alias in node.names)
 
 
-def _local(name: str) -> Iterator[ModuleSpec]:
+def _local(name: str, root: Path) -> Iterator[ModuleSpec]:
     # a module that is not installed, after the packages around it; none is imported for this
     top, *rest = name.split(".")
-    try:
-        spec = None if top == "labelnoise" else find_spec(top)
-    except ValueError:  # of a module without one, such as __main__
-        return
-    while spec and not _installed(spec):
+    spec = _found(top, root)
+    while spec and is_local(spec):
         yield spec
         if not rest or spec.submodule_search_locations is None:
             return
         spec = PathFinder.find_spec(f"{spec.name}.{rest.pop(0)}", list(spec.submodule_search_locations))
 
 
-def _installed(spec: ModuleSpec) -> bool:
-    if spec.origin in ("built-in", "frozen"):
-        return True
-    places = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
-    paths = [Path(place).resolve() for place in places]
-    return any(FOREIGN & {*path.parts} or any(map(path.is_relative_to, INSTALLED)) for path in paths)
+def _found(top: str, root: Path) -> ModuleSpec | None:
+    # beside the method first, as when it was imported
+    spec = PathFinder.find_spec(top, [str(root)])
+    if spec and spec.origin:
+        return spec
+    try:
+        return find_spec(top)
+    except ValueError:  # of a module without one, such as __main__
+        return None
