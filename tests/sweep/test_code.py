@@ -3,9 +3,9 @@ import sys
 import pytest
 
 from labelnoise.config import Named, RunConfig, digest
-from labelnoise.methods import METHODS
+from labelnoise.methods import METHODS, build
 from labelnoise.methods.own import NEIGHBOURS, find_methods
-from labelnoise.sweep.code import own_code
+from labelnoise.sweep.code import code_of, own_code
 from labelnoise.sweep.plan import comparison
 
 OWN = """
@@ -106,3 +106,9 @@ def test_neighbours_of_a_method_in_another_folder_are_none_of_it(folder):
     (other / "own.py").write_text(OWN.format(IMPORTS[0]).replace('"own"', '"other"'))
     find_methods(str(other / "own.py"))
     assert own_code("own") == before
+
+
+def test_the_code_of_a_method_inside_another_belongs_to_it(folder):
+    registered(folder)
+    student = build("distillation", {"teacher": "own"})
+    assert (code_of(student), code_of(build("distillation"))) == (own_code("own"), "")

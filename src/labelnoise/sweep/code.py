@@ -8,8 +8,15 @@ from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
 from labelnoise.config import digest
-from labelnoise.methods import METHODS
+from labelnoise.methods import METHODS, Method
 from labelnoise.methods.local import is_local
+from labelnoise.methods.notation import from_text
+
+
+def code_of(method: Method) -> str:
+    """The digest of what is none of the package in a method and in those inside it, else nothing."""
+    codes = sorted({own_code(name) for name in _names(method)} - {""})
+    return digest(codes) if len(codes) > 1 else "".join(codes)
 
 
 def own_code(method: str) -> str:
@@ -21,6 +28,12 @@ def own_code(method: str) -> str:
     texts: dict[Path, str] = {}
     _gather(path, package, path.parents[cls.__module__.count(".")], texts)
     return digest(sorted(texts.values()) if len(texts) > 1 else texts[path])
+
+
+def _names(method: Method) -> Iterator[str]:
+    yield method.name
+    for setting in method.nested:
+        yield from _names(from_text(getattr(method, setting)))
 
 
 def _gather(path: Path, package: str, root: Path, texts: dict[Path, str]) -> None:

@@ -10,7 +10,7 @@ from labelnoise.methods import Method, build
 from labelnoise.methods.base import expanded, nested, structure
 from labelnoise.methods.notation import told as told_text
 from labelnoise.methods.notation import untold
-from labelnoise.sweep.code import own_code
+from labelnoise.sweep.code import code_of
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,9 @@ def _only(pack: Pack, runs: Collection[str]) -> Pack:
 def comparison(base: RunConfig, methods: Sequence[Named], seeds: int, noise_rate: float | None) -> list[RunConfig]:
     """Every method on every seed, otherwise alike; all settings are written out, so that none hides in a default."""
     complete = [told(method, noise_rate) for method in methods]
-    codes = {method.name: own_code(method.name) for method in complete}
+    codes = [code_of(build(method.name, method.settings)) for method in complete]
     return [
-        replace(base, method=method, code=codes[method.name], seed=seed) for method in complete for seed in range(seeds)
+        replace(base, method=method, code=code, seed=seed)
+        for method, code in zip(complete, codes, strict=True)
+        for seed in range(seeds)
     ]
