@@ -71,9 +71,9 @@ def test_an_objective_gets_everything_in_its_place():
         (torch.zeros(()), "the objective of method 'Echo' gives a Tensor; let it return Terms(loss)"),
         (
             Terms(torch.zeros(3)),
-            "the loss of method 'Echo' has shape (3,); make it a tensor of one number, such as by .mean()",
+            "the loss of method 'Echo' has shape (3,); make it one number, such as by .mean()",
         ),
-        (Terms(0.5), "the loss of method 'Echo' is a float; make it a tensor of one number, such as by .mean()"),
+        (Terms(0.5), "the loss of method 'Echo' is a float; make it a tensor of one number"),
     ],
 )
 def test_what_is_no_loss_of_one_number_is_refused(given, sentence):

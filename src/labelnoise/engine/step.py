@@ -115,13 +115,17 @@ def objective(method: Method, nets: Nets, given: Given, *, time: tuple[Tensor, T
 
 def checked(method: Method, terms: Terms) -> Terms:
     """What an objective gives; an error where that is not a loss of one number."""
-    name = method.name or type(method).__name__
     if not isinstance(terms, Terms):
-        raise InputError(f"the objective of method {name!r} gives a {type(terms).__name__}; let it return Terms(loss)")
-    loss = terms.loss
-    if not isinstance(loss, Tensor) or loss.dim():
-        found = f"has shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else f"is a {type(loss).__name__}"
-        raise InputError(f"the loss of method {name!r} {found}; make it a tensor of one number, such as by .mean()")
+        raise InputError(
+            f"the objective of {_called(method)} gives a {type(terms).__name__}; let it return Terms(loss)"
+        )
+    if not isinstance(terms.loss, Tensor):
+        raise InputError(
+            f"the loss of {_called(method)} is a {type(terms.loss).__name__}; make it a tensor of one number"
+        )
+    if terms.loss.dim():
+        shape = tuple(terms.loss.shape)
+        raise InputError(f"the loss of {_called(method)} has shape {shape}; make it one number, such as by .mean()")
     return terms
 
 
@@ -135,3 +139,7 @@ def prediction(method: Method, nets: Nets, x: Tensor, draws: Tensors, aux: Tenso
     start = torch.zeros((), dtype=torch.float64, device=x.device)  # not the defaults, which torch 2.11 cannot compile
     ctx = Context(draws=draws, aux=aux, progress=start, epoch=start, epochs=start + 1)
     return method.noisy_log_probs(nets, x, ctx) if noisy else method.log_probs(nets, x, ctx)
+
+
+def _called(method: Method) -> str:
+    return f"method {(method.name or type(method).__name__)!r}"
