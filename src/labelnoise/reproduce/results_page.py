@@ -77,7 +77,7 @@ def _section(each: Committed) -> Iterator[str]:
         yield "\n".join(["Off:", "", *off])
     if wide := list(_wide(each.cells)):
         yield "\n".join([f"{WIDE} Seed by seed:", "", *wide])
-    if unlike := list(tables.remarks(besides))[1:]:
+    if unlike := list(tables.unlike(besides)):
         yield "\n".join(f"- {sentence}" for sentence in unlike)
     yield _folded("Every cell at its last, selected and oracle epoch", lined([tables.HEAD, *tables.rows(besides)]))
 

@@ -45,9 +45,8 @@ def rows(found: Sequence[Beside], among: Sequence[Beside] | None = None) -> Iter
         )
 
 
-def remarks(found: Sequence[Beside]) -> Iterator[str]:
-    """What to know beside a table: what stars are, and cells whose runs were not made alike."""
-    yield LEGEND
+def unlike(found: Sequence[Beside]) -> Iterator[str]:
+    """A sentence for each cell whose runs were not made alike."""
     for each in found:
         if each.unlike:
             place = f"{placed(each.cell)}, {each.cell.noise}, {each.cell.method}"
@@ -56,7 +55,7 @@ def remarks(found: Sequence[Beside]) -> Iterator[str]:
 
 def markdown(title: str, found: Sequence[Beside], among: Sequence[Beside] | None = None) -> str:
     """A table for a document; its stars are those of all cells among which these are."""
-    told = "\n\n".join([lined([HEAD, *rows(found, among)]), *remarks(found)])
+    told = "\n\n".join([lined([HEAD, *rows(found, among)]), LEGEND, *unlike(found)])
     return f"{title}\n\n{told}\n"
 
 
@@ -77,7 +76,7 @@ def latex(title: str, found: Sequence[Beside], facts: Iterable[tuple[str, str]] 
             r"\hline",
             *lines[1:],
             r"\end{tabular}",
-            *(f"% {remark}" for remark in remarks(found)),
+            *(f"% {remark}" for remark in (LEGEND, *unlike(found))),
             *(f"% {name}: {line}" for name, value in facts for line in value.splitlines()),
             "",
         ]

@@ -137,7 +137,7 @@ def _page(
         str(table),
         counts=tables.counts(found),
         facts=told,
-        remarks=list(tables.remarks(found))[1:],
+        remarks=list(tables.unlike(found)),
         parts=list(parts(found)),
         chosen={"head": choices.HEAD, "rows": list(choices.rows(chosen))},
         deviations=facts["deviations"],
