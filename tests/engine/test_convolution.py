@@ -1,7 +1,6 @@
 import pytest
 import torch
 from torch import nn
-from torch.autograd import grad
 from torch.func import functional_call, stack_module_state, vmap
 
 from labelnoise.engine import convolution
@@ -35,27 +34,9 @@ def computed_by_rows(layer):
     return other
 
 
-def compiled(module):
-    return torch.compile(module, backend="aot_eager", dynamic=False)
-
-
-def value_and_gradients(module, weights, x):
-    y = module(x)
-    factors = torch.linspace(-1, 1, y.numel(), dtype=y.dtype).reshape(y.shape)
-    return y, *grad((y * factors).sum(), [x, *weights])
-
-
-@pytest.mark.parametrize("way", [lambda module: module, compiled], ids=["plain", "compiled"])
 @pytest.mark.parametrize("name", LAYERS)
-def test_values_and_gradients_are_those_of_the_convolution(name, way):
-    layer, x = made(name)
-    weights = list(layer.parameters())
-    for found, wanted in zip(
-        value_and_gradients(way(computed_by_rows(layer)), weights, x),
-        value_and_gradients(layer, weights, x),
-        strict=True,
-    ):
-        torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-12)
+def test_values_and_gradients_are_those_of_the_convolution(name, equals_convolution):
+    equals_convolution(ByRows, *made(name))
 
 
 def test_mapped_over_runs_each_has_its_own_kernel():

@@ -1,13 +1,11 @@
 import pytest
 import torch
-from torch import nn
 
 from labelnoise.engine.execution import Execution
-from labelnoise.engine.lanes import Alone, Stacked, channels_last
+from labelnoise.engine.lanes import Alone, Stacked
 from labelnoise.methods.ce import CE
 from labelnoise.nets import build
 from labelnoise.nets.base import Lowerable, Net
-from labelnoise.nets.causal_generator import Generator
 from labelnoise.types import DataSpec
 
 LIKE = torch.zeros((), dtype=torch.float64)
@@ -53,14 +51,3 @@ def test_of_a_pack_classifiers_alone_may_compute_in_fewer_bits(monkeypatch, lane
     monkeypatch.setattr(Execution, "lower", lambda self, module, device, kind: asked.append(kind))
     lane([CE()], SPEC, [5], LIKE)
     assert asked == [kind]
-
-
-def test_kernels_of_this_package_lie_with_channels_last_and_those_of_others_as_they_were():
-    own, others = Generator((1, 28, 28), 10, 25, squashed=True), nn.Conv2d(4, 8, 3)
-    before = {name: value.clone() for name, value in own.state_dict().items()}
-    channels_last(nn.ModuleDict({"own": own, "others": others}))
-    kernels = [each for name, each in own.named_parameters() if name.endswith("layers.3.weight") and each.dim() == 4]
-    assert len(kernels) == 2  # the second convolution of each trunk, of 32 to 64 channels
-    assert all(each.is_contiguous(memory_format=torch.channels_last) for each in kernels)
-    assert others.weight.is_contiguous()
-    assert all(torch.equal(value, before[name]) for name, value in own.state_dict().items())

@@ -45,11 +45,12 @@ def by_rows(module: nn.Module) -> None:
     """
     for net in (each for each in module.modules() if isinstance(each, Net)):
         for layer in net.modules():
-            if type(layer) is nn.Conv2d and _is_plain(layer):
+            if type(layer) is nn.Conv2d and is_plain(layer):
                 layer.__class__ = ByRows  # in its place, for others may know the layer
 
 
-def _is_plain(layer: nn.Conv2d) -> bool:
+def is_plain(layer: nn.Conv2d) -> bool:
+    """Whether it has neither groups nor gaps, and zeros around the image."""
     usual = layer.groups == 1 and layer.dilation == (1, 1) and layer.padding_mode == "zeros"
     return usual and not isinstance(layer.padding, str)
 

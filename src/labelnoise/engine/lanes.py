@@ -5,13 +5,14 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.func import stack_module_state, vmap
 
+from labelnoise.engine.channels import channels_last, eight_at_once
 from labelnoise.engine.convolution import by_rows
 from labelnoise.engine.lane import Lane
 from labelnoise.engine.step import Step, of_run
-from labelnoise.nets.base import Lowerable, Net
+from labelnoise.nets.base import Net
 
 
 class Alone(Lane):
@@ -35,17 +36,8 @@ class Alone(Lane):
         self.module = modules[0]
         if self.like.device.type == "cuda":
             channels_last(self.module)
+            eight_at_once(self.module)
         self.params, self.buffers = dict(self.module.named_parameters()), dict(self.module.named_buffers())
-
-
-def channels_last(module: nn.Module) -> None:
-    """Lay kernels so: images follow them, and are then what a GPU's convolutions are fastest with.
-
-    Networks that are none of this package may count on how they lie in memory, and stay as they are.
-    """
-    for net in (each for each in module.modules() if isinstance(each, Lowerable)):
-        for param in (each for each in net.parameters() if each.dim() == 4):
-            param.data = param.data.contiguous(memory_format=torch.channels_last)
 
 
 class Stacked(Lane):
