@@ -29,7 +29,7 @@ def test_on_a_gpu_it_is_the_papers_training_with_so_many_runs_and_epochs():
     assert (len(job.methods) * job.seeds, job.train.epochs, job.net.name) == (45, 100, "lenet5_same")
     assert job.split.rows * (1 - job.split.validation / (1 - job.split.test)) == pytest.approx(45_000)
     job = whole.CIFAR10.job(GPU)
-    assert (job.seeds, job.train.epochs, job.net.name, job.train.augment.flip) == (6, 60, "wrn_28_2", True)
+    assert (job.seeds, job.train.epochs, job.net.name, job.train.augment.flip) == (6, 90, "wrn_28_2", True)
 
 
 def test_what_lies_between_an_evaluation_and_a_step_is_the_hosts_but_for_the_step(clock):

@@ -58,7 +58,7 @@ def _rows() -> dict[str, Row]:
             "mnist",
         ),
         "cifar10": Row(
-            "its CIFAR-10 training, all included, on a GPU 6 runs × 60 epochs",
+            "its CIFAR-10 training, all included, on a GPU 6 runs × 90 epochs",
             partial(whole.measure, whole.CIFAR10),
             "cifar10",
         ),

@@ -42,7 +42,7 @@ class Whole:
 
 
 MNIST = Whole("mnist", ("CE", "GCE", "LN"), 15, 100)
-CIFAR10 = Whole("cifar10", ("CE",), 6, 60)
+CIFAR10 = Whole("cifar10", ("CE",), 6, 90)
 SHORT = Whole("mnist", ("CE",), 45, 6)
 
 
