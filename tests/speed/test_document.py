@@ -27,6 +27,12 @@ def test_a_row_that_was_left_out_has_no_line():
     assert "mnist" not in table([REPORT])
 
 
+def test_a_row_that_was_measured_twice_tells_by_which_commit():
+    told = table([REPORT, REPORT | {"commit": "fedcba9876543210"}])
+    assert "| `lenet5-ce`, 0123456789 | packed, 45 runs |" in told
+    assert "| `lenet5-ce`, fedcba9876 | packed, 45 runs |" in told
+
+
 def test_a_bound_from_above_and_a_figure_that_was_not_measured_are_told():
     target = {"bound": 270, "of": "", "most": True, "reached": 1.25}
     figure = {"name": "wall time", "value": None, "unit": "s", "ratios": {}, "targets": [target]}

@@ -1,5 +1,6 @@
 """Reports of `labelnoise speed` as a table for a document: figures, and how much of what is wanted they reach."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,19 +10,27 @@ HEAD = ("row", "what", "measured", "beside others", "wanted, and the share that 
 
 
 def table(reports: Sequence[Mapping[str, Any]]) -> str:
-    """All rows of all reports, then where they were measured and what was typed."""
-    lines = [line for report in reports for name, row in report["rows"].items() for line in _lines(name, row)]
+    """All rows of all reports, then where they were measured and what was typed.
+
+    A row that was measured several times tells by which commit.
+    """
+    times = Counter(name for report in reports for name, row in report["rows"].items() if "figures" in row)
+    lines: list[str] = []
+    for report in reports:
+        for name, row in report["rows"].items():
+            told = f"`{name}`, {report['commit'][:10]}" if times[name] > 1 else f"`{name}`"
+            lines += _lines(told, row)
     places = sorted({_place(report) for report in reports})
     typed = [f"    {report['command']}  # {report['commit'][:10]}, {report['date'][:10]}" for report in reports]
     return "\n".join([_joined(HEAD), "|---" * len(HEAD) + "|", *lines, "", f"{'; '.join(places)}. Typed:", "", *typed])
 
 
-def _lines(name: str, row: Mapping[str, Any]) -> Iterator[str]:
+def _lines(told: str, row: Mapping[str, Any]) -> Iterator[str]:
     for figure in row.get("figures", ()):
         value = "–" if figure["value"] is None else f"{_number(figure['value'])} {figure['unit']}"
         ratios = ", ".join(f"{_number(times)} × {other}" for other, times in figure["ratios"].items())
         targets = ", ".join(map(_wanted, figure.get("targets", ())))
-        yield _joined((f"`{name}`", figure["name"], value, ratios, targets))
+        yield _joined((told, figure["name"], value, ratios, targets))
 
 
 def _wanted(kept: Mapping[str, Any]) -> str:
