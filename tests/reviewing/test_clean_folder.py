@@ -1,5 +1,6 @@
 import csv
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,55 @@ def test_a_folder_written_here_is_replaced_whole(photos, tmp_path):
     cleaned(photos, {}, "drop", tmp_path / "out")
     assert len(cleaned(photos, {0: 1}, "drop", tmp_path / "out")) == 11
     assert {path.name for path in tmp_path.iterdir()} == {"photos", "out"}
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "ant/new.png", "mine/deep/photo.png", "ant/.hidden"])
+def test_what_people_have_added_is_named_and_stays(photos, tmp_path, name):
+    cleaned(photos, {}, "drop", tmp_path / "out")
+    (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "out" / name).write_text("mine")
+    before = sorted((tmp_path / "out").rglob("*"))
+    with pytest.raises(InputError, match=f"{re.escape(repr(name))}, which would be lost; move that elsewhere"):
+        cleaned(photos, {0: 1}, "drop", tmp_path / "out")
+    assert sorted((tmp_path / "out").rglob("*")) == before
+
+
+def test_of_many_files_that_were_added_a_few_are_named(photos, tmp_path):
+    cleaned(photos, {}, "drop", tmp_path / "out")
+    for number in range(5):
+        (tmp_path / "out" / f"{number}.txt").touch()
+    with pytest.raises(InputError, match=r"'0\.txt', '1\.txt', '2\.txt' and 2 more, which"):
+        cleaned(photos, {}, "drop", tmp_path / "out")
+
+
+def test_an_image_that_was_painted_anew_is_kept(photos, tmp_path):
+    cleaned(photos, {}, "drop", tmp_path / "out")
+    image = tmp_path / "out" / "ant" / "1.png"
+    image.unlink()
+    image.write_text("better")
+    with pytest.raises(InputError, match=r"'ant/1\.png', which would be lost"):
+        cleaned(photos, {}, "drop", tmp_path / "out")
+    assert image.read_text() == "better"
+
+
+def test_an_image_that_was_painted_over_in_the_data_is_replaced(photos, tmp_path):
+    cleaned(photos, {}, "drop", tmp_path / "out")
+    os.utime(photos.path / "ant" / "1.png", ns=(0, 0))
+    assert len(cleaned(photos, {0: 1}, "drop", tmp_path / "out")) == 11
+
+
+def test_what_a_system_leaves_in_folders_is_replaced_with_them(photos, tmp_path):
+    cleaned(photos, {}, "drop", tmp_path / "out")
+    (tmp_path / "out" / "ant" / ".DS_Store").touch()
+    assert len(cleaned(photos, {0: 1}, "drop", tmp_path / "out")) == 11
+
+
+@pytest.mark.parametrize("seal", ["{}", "", "[]", '{"files": 1}'])
+def test_a_folder_whose_seal_tells_no_files_is_not_replaced(photos, tmp_path, seal):
+    cleaned(photos, {}, "drop", tmp_path / "out")
+    (tmp_path / "out" / ".labelnoise.json").write_text(seal)
+    with pytest.raises(InputError, match=r"'ant/0\.png', .* and 9 more, which would be lost"):
+        cleaned(photos, {}, "drop", tmp_path / "out")
 
 
 @pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])

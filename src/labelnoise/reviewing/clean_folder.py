@@ -18,7 +18,9 @@ from labelnoise.reviewing.outcome import Outcome
 from labelnoise.reviewing.source import inside, is_inside
 from labelnoise.reviewing.spreadsheet import write_data
 
-SEAL = ".labelnoise.json"  # a folder that has it was written here and may be replaced
+SEAL = ".labelnoise.json"  # in a folder that was written here: its files, which may be replaced, and when they changed
+LITTER = {SEAL, ".DS_Store", "Thumbs.db", "desktop.ini"}  # the others are left by systems where a folder is looked at
+SHOWN = 3  # files that a sentence names
 
 
 def write_folder(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None:
@@ -29,11 +31,13 @@ def write_folder(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None
     with explained(out):
         draft.mkdir()
         try:
+            changed = dict[str, int]()
             for name, target in targets(dataset, done).items():
                 place = draft / target
                 place.parent.mkdir(parents=True, exist_ok=True)
                 _bring(inside(root, name), place)
-            write(draft / SEAL, json.dumps({"cleaned": dataset.fingerprint}))
+                changed[target] = place.stat().st_mtime_ns
+            write(draft / SEAL, json.dumps({"cleaned": dataset.fingerprint, "files": changed}))
             put(draft, out, old)
             shutil.rmtree(old, ignore_errors=True)
         finally:
@@ -97,9 +101,34 @@ def check_apart(root: Path, out: Path) -> None:
 
 
 def check_own(out: Path) -> None:
-    """Raise where a folder is there that was not written here."""
+    """Raise where a folder is there that was not written here, or that holds what people have added since."""
     if out.exists() and not (out / SEAL).is_file():
         raise InputError(f"{out} exists and was not written here, so that it is not replaced; choose another --out")
+    if added := _added(out):
+        told = ", ".join(map(repr, added[:SHOWN])) + (f" and {len(added) - SHOWN:,} more" if added[SHOWN:] else "")
+        raise InputError(
+            f"{out} holds what was added or changed since it was written, {told}, which would be lost; "
+            "move that elsewhere, or choose another --out"
+        )
+
+
+def _added(out: Path) -> list[str]:
+    # files of people; one that has a second name is not lost with the first
+    written = _written(out)
+    files = (path for path in sorted(out.rglob("*")) if path.is_symlink() or not path.is_dir())
+    names = {path.relative_to(out).as_posix(): path.lstat() for path in files if path.name not in LITTER}
+    return [
+        name
+        for name, facts in names.items()
+        if name not in written or (facts.st_nlink == 1 and facts.st_mtime_ns != written[name])
+    ]
+
+
+def _written(out: Path) -> dict[str, int]:
+    try:
+        return dict(json.loads((out / SEAL).read_text("utf-8"))["files"])
+    except (OSError, ValueError, KeyError, TypeError):  # no seal, or one that is damaged
+        return {}
 
 
 def _bring(file: Path, place: Path) -> None:
