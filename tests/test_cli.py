@@ -491,7 +491,19 @@ def test_a_failure_is_said_even_when_quiet(folder):
     result = typed("train", *TINY, "--methods", "ce", "--lr", "1e30", "--quiet", "--out", "out")
     assert result.exit_code == 2
     assert "ce, seed 0: the loss was not finite" in result.stderr
-    assert "every run has failed; lower the learning rate with --lr" in result.stderr
+    assert "every run of ce has failed; lower the learning rate with --lr" in result.stderr
+
+
+@pytest.mark.parametrize("methods", ["ce,mine.py", "mine.py,ce"])
+def test_a_method_whose_every_run_fails_is_named_and_the_command_fails(folder, monkeypatch, methods):
+    monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
+    lost = '    def objective(self, nets, batch, ctx):\n        return Terms(0 / nets["net"](batch.x).sum().mul(0))'
+    (folder / "mine.py").write_text("from labelnoise.types import Terms\n" + OWN.replace("    pass", lost))
+    for _ in ("trained", "finished before"):
+        result = typed("train", *TINY, "--methods", methods, "--out", "out")
+        assert result.exit_code == 2
+        assert result.stderr.endswith("Error: every run of mine has failed; lower the learning rate with --lr\n")
+        assert re.search(r"│ ce\s+│\s+2 │", result.output)
 
 
 def test_runs_that_do_not_fit_in_memory_are_missing_from_the_table_and_the_command_fails(folder, monkeypatch):

@@ -147,6 +147,22 @@ def test_settings_that_lost_a_search_are_shown_when_asked_for(frame, tmp_path):
     assert {row.settings["q"] for row in asked.summary.rows} == {kept, lost}
 
 
+@pytest.mark.parametrize(("seeds", "failed"), [((), ()), ((0,), ()), ((0, 1), ("gce",))])
+def test_a_method_has_failed_where_each_of_its_runs_has(frame, tmp_path, monkeypatch, seeds, failed):
+    runs = Store.runs
+
+    def marked(store):
+        lost = {("gce", seed) for seed in seeds}
+        return {
+            name: replace(run, failed=(0, 1)) if (run.config["method"]["name"], run.config["seed"]) in lost else run
+            for name, run in runs(store).items()
+        }
+
+    monkeypatch.setattr(Store, "runs", marked)
+    settings = QUICK | {"data": {"label_column": "label", "drop": ["truth"]}}
+    assert compare_methods(frame, settings=settings, out=tmp_path, device="cpu").failed == failed
+
+
 def test_arrays_with_labels_are_compared_too(frame, tmp_path):
     result = compare_methods(
         frame[["a", "b"]].to_numpy(), frame["label"].to_numpy(), settings=QUICK, out=tmp_path / "out"

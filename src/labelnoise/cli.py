@@ -178,7 +178,7 @@ def train(
     if result.missing:
         raise Failure(f"runs are missing, {result.missing} of those asked for: they did not fit in memory, see above")
     if result.failed:
-        raise Failure("every run has failed; lower the learning rate with --lr")
+        raise Failure(f"every run of {' and '.join(result.failed)} has failed; lower the learning rate with --lr")
 
 
 @main.command(short_help="Make one HTML page of the results in a folder, or in several.")

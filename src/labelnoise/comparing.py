@@ -42,7 +42,7 @@ class Comparison:
     folder: Path
     summary: Summary
     has_model: bool  # of the method that noisy validation has chosen
-    failed: bool  # every run that was asked for and is there
+    failed: tuple[str, ...]  # methods of which every run that was asked for and is there has failed
     missing: int  # runs that were asked for and are not there
 
     def __str__(self) -> str:
@@ -138,8 +138,9 @@ def run_plan(
     ((summary, has_model),) = results
     runs = outcome.store.runs()
     found = [runs[identity] for identity in outcome.runs if identity in runs]
-    failed, missing = all(run.failed for run in found), len(outcome.runs) - len(found)
-    return Comparison(outcome.store.folder, summary, has_model, failed, missing)
+    healthy = {run.config["method"]["name"] for run in found if not run.failed}
+    failed = tuple(dict.fromkeys(name for run in found if (name := run.config["method"]["name"]) not in healthy))
+    return Comparison(outcome.store.folder, summary, has_model, failed, missing=len(outcome.runs) - len(found))
 
 
 def config_text(plan: Plan) -> str:
