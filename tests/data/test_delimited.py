@@ -19,6 +19,41 @@ def test_the_header_tells_the_delimiter(delimiter, end, mark, tmp_path):
     assert frame.to_dict("list") == {"a": [1.5], "b c": ["x,y"]}
 
 
+@pytest.mark.parametrize("told", ["sep=;", '"sep=;"', "SEP=;"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_first_line_may_tell_the_delimiter(told, end, mark, tmp_path):
+    frame, origin = read(tmp_path / "t.csv", mark + end.join([told, "a,b;c", "1,5;x", "2;y", ""]), names=["c"])
+    assert frame.to_dict("list") == {"a,b": ["1,5", "2"], "c": ["x", "y"]}
+    assert [origin.row(row) for row in range(2)] == ["line 3", "line 4"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", ":", "^"])
+def test_any_sign_can_be_told(delimiter, tmp_path):
+    frame, _ = read(tmp_path / "t.csv", f"sep={delimiter}\na{delimiter}b\n1{delimiter}2\n")
+    assert frame.to_dict("list") == {"a": [1], "b": [2]}
+
+
+def test_a_table_of_one_column_may_tell_a_delimiter_that_its_names_hold(tmp_path):
+    frame, _ = read(tmp_path / "t.csv", "sep=;\nlast name, first name\nx\n")
+    assert list(frame.columns) == ["last name, first name"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a;b\n1;2\n1;2;3\n", "line 4: 3 fields, but the header has 2"),
+        ("a;b\n1;2\n3\n", "line 4: 1 fields, but the header has 2"),
+        ('a;b\n1;2\n3;"4\n', "line 4: a quote is opened and never closed"),
+        ("a;b\n", "has a header but no rows"),
+        ("", "is empty"),
+    ],
+)
+def test_lines_are_counted_with_that_which_tells_the_delimiter(text, problem, tmp_path):
+    with pytest.raises(InputError, match=problem):
+        read(tmp_path / "t.csv", f"sep=;\n{text}")
+
+
 def test_a_delimiter_within_quotes_is_none(tmp_path):
     frame, _ = read(tmp_path / "t.csv", '"a,b,c,d";e\n1;2\n')
     assert list(frame.columns) == ["a,b,c,d", "e"]

@@ -82,6 +82,7 @@ BAD_TABLES = [
         "t.csv, line 4: 2 fields, but the header has 3; quote fields that hold the delimiter",
     ),
     ('a,label\n1,x\n2,y\n3,"x\n4,y\n', "t.csv, line 4: a quote is opened and never closed"),
+    ('\na,label\n1,x\n\n\n3,"x\n4,y\n', "t.csv, line 6: a quote is opened and never closed"),
     ("a,b,a,label\n1,2,3,x\n2,2,3,y\n", "t.csv has 2 columns called 'a'; rename all but one"),
     ("a,lable\n1,x\n2,y\n", "t.csv has no column 'label' (--label-column); did you mean 'lable'?"),
     ("a,kind\n1,x\n2,y\n", "t.csv has no column 'label' (--label-column); known are a, kind"),

@@ -32,6 +32,13 @@ def test_cells_and_ends_together_are_the_file(text, tmp_path):
     assert joined(opened(text, tmp_path)) == text
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_first_line_that_tells_the_delimiter_stays_and_is_no_row(mark, tmp_path):
+    held = opened(text := f"{mark}sep=;\r\na,b;c\r\n1,5;x\r\n", tmp_path)
+    assert joined(held) == text
+    assert [cells for cells, _ in held.records()] == [["a,b", "c"], ["1,5", "x"]]
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_values_are_those_that_the_csv_module_reads(text, tmp_path):
     plain = text.removeprefix("\ufeff")

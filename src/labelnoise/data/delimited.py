@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import deque
 from collections.abc import Collection, Iterator
 from functools import partial
 from importlib import import_module
@@ -12,6 +13,7 @@ from labelnoise.data.factor import Origin
 from labelnoise.errors import InputError
 
 DELIMITERS = ",;\t|"
+TOLD = re.compile(r"""["']?sep=(\t|[^\w\s"'])["']?(?:\r\n|\r|\n)""", re.IGNORECASE)  # a line before the header
 ENCODING = "utf-8-sig"
 CHUNK = 1 << 24
 UNNAMED = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")  # None may be a class
@@ -37,6 +39,7 @@ def read_csv(path: Path, names: Collection[str] = (), texts: Collection[str] = (
             na_values=missing,
             index_col=False,
             skipinitialspace=True,
+            skiprows=1 if _told(path) else 0,
             low_memory=False,  # else a column may have another type in each chunk
         )
     except UnicodeDecodeError:
@@ -50,10 +53,18 @@ def read_csv(path: Path, names: Collection[str] = (), texts: Collection[str] = (
 
 
 def find_delimiter(path: Path) -> str:
-    """The sign that cuts the header of a file into the most fields."""
+    """The sign that a first line such as `sep=;` names; else that which cuts the header into the most fields."""
+    if told := _told(path):
+        return told
     with path.open(encoding=ENCODING, newline="") as file:
         line = next((line for line in file if line.strip()), "")[: csv.field_size_limit()]
     return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([line], delimiter=delimiter), "")))
+
+
+def _told(path: Path) -> str:
+    with path.open(encoding=ENCODING, newline="") as file:
+        found = TOLD.match(file.readline(csv.field_size_limit()))
+    return found[1] if found else ""
 
 
 def _check_nul(path: Path) -> None:
@@ -83,7 +94,9 @@ def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     # line of its beginning and fields, of every record that is not blank
     with path.open(encoding=ENCODING, newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, skipinitialspace=True)
-        line = 1
+        if _told(path):
+            next(reader)
+        line = reader.line_num + 1
         try:
             for fields in reader:
                 if len(fields) > 1 or "".join(fields).strip():
@@ -121,6 +134,7 @@ def _fields(path: Path, line: int, fields: int, width: int) -> str:
 
 
 def _explained(path: Path, delimiter: str, width: int, error: str) -> str:
-    if quoted := re.search(r"EOF inside string starting at row (\d+)", error):
-        return f"{path}, {_line(path, delimiter, int(quoted[1]) - 1)}: a quote is opened and never closed"
+    if "EOF inside string" in error:
+        ((line, _),) = deque(_records(path, delimiter), maxlen=1)
+        return f"{path}, line {line}: a quote is opened and never closed"
     return _ragged(path, delimiter, width) or f"{path} cannot be read as a table: {error.strip()}"

@@ -9,12 +9,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from labelnoise.data.delimited import TOLD
 from labelnoise.errors import InputError
 from labelnoise.files import write
 
 DELIMITERS = ",;\t"
 ENDANGERED = re.compile(r"'*[=+\-@\t\r]")  # a spreadsheet would run such a text; apostrophes are counted, see `plain`
-TOLD = re.compile(r"""["']?sep=(.)["']?\r?\n""", re.IGNORECASE)  # a first line that names the delimiter
 BYTE_ORDER_MARK = "\ufeff"  # tells a spreadsheet that the text is UTF-8
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from labelnoise.data.delimited import find_delimiter
+from labelnoise.data.delimited import TOLD, find_delimiter
 from labelnoise.reviewing.spreadsheet import BYTE_ORDER_MARK
 
 
@@ -20,7 +20,7 @@ class Verbatim(NamedTuple):
     """A file that a table was read from, as it is written."""
 
     delimiter: str
-    mark: str  # before the header
+    mark: str  # before the header, with a line that names the delimiter
     text: str  # from there on
 
     @classmethod
@@ -28,6 +28,8 @@ class Verbatim(NamedTuple):
         """A file that is known to be a table."""
         text = path.read_bytes().decode()
         mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+        if told := TOLD.match(text, len(mark)):
+            mark += told[0]
         return cls(find_delimiter(path), mark, text.removeprefix(mark))
 
     def records(self) -> Iterator[Record]:
