@@ -578,6 +578,19 @@ def test_stopped_while_it_reads_it_says_how_to_go_on(folder, monkeypatch):
     assert result.stderr == "\nstopped; type the same command again to go on\n"
 
 
+def test_stopped_while_it_is_imported_it_ends_quietly(folder):
+    stopping = (
+        "import runpy, sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'click': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "runpy.run_module('labelnoise', run_name='__main__')\n"
+    )
+    result = subprocess.run([sys.executable, "-c", stopping], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
+
+
 def test_a_command_that_keeps_nothing_does_not_promise_to_go_on(folder, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
