@@ -143,6 +143,15 @@ def test_where_the_rate_is_not_known_nothing_is_told_class_by_class(people, audi
     assert "Which labels are given for which" not in text
 
 
+@pytest.mark.parametrize(("low", "high", "told"), [(0.0, 1.0, True), (0.001, 0.999, True), (0.1, 1.0, False)])
+def test_a_precision_that_may_be_any_is_called_not_known(people, audit_of, low, high, told):
+    audit = audit_of(people.dataset)
+    text = page(replace(audit, precision=audit.precision.assign(planted_low=low, planted_high=high)), people)
+    assert "0 to 100 %" not in text.replace("10 to 100 %", "")
+    assert (">not known<" in text) == told
+    assert ("too few rows, or too unsure a share of wrong labels, leave open" in text) == told
+
+
 def test_a_precision_that_was_not_checked_lies_between_nothing(people, audit_of):
     audit = audit_of(people.dataset)
     unchecked = audit.precision.assign(planted_low=float("nan"), planted_high=float("nan"))

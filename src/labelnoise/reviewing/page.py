@@ -30,6 +30,7 @@ BREAKING: dict[str, str | int | None] = {
     "\u2029": "\\u2029",
 }
 UNKNOWN = "–"
+NOT_KNOWN = "not known"  # of a share that may be any
 
 
 def write_page(audit: Audit, source: Source, path: Path, most: int = MOST) -> None:
@@ -52,6 +53,7 @@ def page(audit: Audit, source: Source, most: int = MOST) -> str:
         transition=_transition(audit) if audit.rate_known else None,
         per_class=table(_per_class(audit.per_class), "class") if audit.rate_known else None,
         precision=table(_precision(audit.precision), "first rows"),
+        not_known=NOT_KNOWN,
         planted=_planted(audit.planted),
         command=command(source, "corrections.csv"),
         script=script,
@@ -134,8 +136,15 @@ def _precision(found: Any) -> dict[str, list[str]]:
     return {
         "k": [f"{k:,}" for k in found.index],
         **{name: [percent(share) for share in found[name]] for name in ("expected", "recovered", "planted")},
-        "between": [UNKNOWN if math.isnan(low) else f"{100 * low:.0f} to {100 * high:.0f} %" for low, high in ends],
+        "between": [_between(low, high) for low, high in ends],
     }
+
+
+def _between(low: float, high: float) -> str:
+    if math.isnan(low):
+        return UNKNOWN
+    told = f"{100 * low:.0f} to {100 * high:.0f} %"
+    return NOT_KNOWN if told == "0 to 100 %" else told
 
 
 def _per_class(found: Any) -> dict[str, list[str]]:
