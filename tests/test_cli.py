@@ -129,6 +129,12 @@ def records(out):
         (["--data", "gausians"], "no file or folder of that name; did you mean 'gaussians'?"),
         (["--data", "digits", "--net", "lenet5"], "net 'lenet5': inputs of 8x8 pixels are too small"),
         (["--data", "moons", "--net", "lenet5"], "net 'lenet5': inputs of shape (2,) are no images"),
+        (["--image-size", "4"], "--image-size is for data of one's own, which 'gaussians' is not; leave it out"),
+        (["--data", "moons", "--labels", "y.npy"], "--labels is for data of one's own, which 'moons' is not"),
+        (["data=moons", "--id-column", "id"], "--id-column is for data of one's own, which 'moons' is not"),
+        (["--data", "moons", "data.image_size=4"], "data.image_size is for data of one's own, but moons is built in"),
+        (["--data", "gausians", "--image-size", "4"], "no file or folder of that name; did you mean 'gaussians'?"),
+        (["data=3", "--image-size", "4"], "unknown data set '3'"),
         (["--noise", "symmetric:1"], "a noise rate must be at least 0 and below 1, not 1.0"),
         (["--noise", "symmetric:-0.1"], "a noise rate must be at least 0 and below 1, not -0.1"),
         (["--noise", "symmetric:nan"], "a noise rate must be at least 0 and below 1, not nan"),
@@ -169,6 +175,12 @@ def test_bad_input_gets_one_sentence_and_leaves_nothing_behind(folder, words, se
     assert result.output.count("Error:") == 1
     assert "Traceback" not in result.output
     assert [path.name for path in folder.iterdir()] == ["matrices"]
+
+
+def test_an_option_of_own_data_without_data_is_refused(folder):
+    result = typed("train", "--label-column", "y", "--print-config")
+    assert result.exit_code == 2
+    assert result.stderr == "Error: --label-column is for data of one's own, which 'digits' is not; leave it out\n"
 
 
 @pytest.mark.parametrize(

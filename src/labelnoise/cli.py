@@ -9,7 +9,7 @@ import click
 
 from labelnoise import __version__
 from labelnoise.cli_audit import audit
-from labelnoise.cli_data import data, own_data
+from labelnoise.cli_data import check_own, data, options_given, own_data
 from labelnoise.cli_engine import cluster, engines, execution, executions
 from labelnoise.cli_reproduce import reproduce
 from labelnoise.errors import InputError
@@ -143,7 +143,7 @@ def train(
     from rich.console import Console
 
     from labelnoise.comparing import config_text, make_plan, run_plan
-    from labelnoise.config import DEFAULT_METHODS
+    from labelnoise.config import DEFAULT_METHODS, Data
     from labelnoise.configure import merge, parse_overrides, read_yaml
     from labelnoise.report.tables import show
     from labelnoise.report.terminal import Terminal
@@ -157,7 +157,9 @@ def train(
     if not (quiet or print_config) and (path := _path(chosen)):
         click.echo(f"reading {path}")
     chosen.setdefault("methods", [method.name for method in DEFAULT_METHODS])  # which overrides may change
-    plan = make_plan(merge(chosen, parse_overrides(overrides)))
+    wanted = merge(chosen, parse_overrides(overrides))
+    check_own(_source(wanted) or Data().source, options_given(options))
+    plan = make_plan(wanted)
     if print_config:
         click.echo(config_text(plan), nl=False)
         return
@@ -359,10 +361,15 @@ def _tree(options: dict[str, Any]) -> dict[str, Any]:
     return tree
 
 
+def _source(settings: dict[str, Any]) -> str:
+    # name or path of the data; empty where none is told
+    data = settings.get("data") or ""
+    return str(data.get("source", "") if isinstance(data, dict) else data)
+
+
 def _path(settings: dict[str, Any]) -> Path | None:
     # of data that have to be read from a file or folder
-    data = settings.get("data") or ""
-    source = data if isinstance(data, str) else str(data.get("source", ""))
+    source = _source(settings)
     return Path(source) if source and Path(source).exists() else None
 
 

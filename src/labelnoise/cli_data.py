@@ -49,11 +49,22 @@ def settings_of(source: str, options: dict[str, Any], keys: Sequence[str]) -> "D
     further = told.pop("data", None) or {}
     if told or FIXED[0] in further or FIXED[1] in further:
         raise InputError(f"{' '.join(keys)!r}: only how data are read can be set here, such as data.drop=[name]")
-    names = [f"--{name.replace('_', '-')}" for name in given] + [f"data.{name}" for name in further]
-    if names and not _is_own(source):
-        _check_known(source)
-        raise InputError(f"{names[0]} is for data of one's own, which {source!r} is not; leave it out")
+    check_own(source, [*options_given(options), *(f"data.{name}" for name in further)])
     return build(Data, {**given, **further, "source": source}, "data")
+
+
+def options_given(options: dict[str, Any]) -> list[str]:
+    """Of all options of a command those that say how data are read, as people have typed them."""
+    from labelnoise.data.factor import OPTIONS
+
+    return [f"--{name.replace('_', '-')}" for name in OPTIONS if options.get(name) is not None]
+
+
+def check_own(source: str, told: Sequence[str]) -> None:
+    """Raise where options or keys tell how data are read that are built in."""
+    if told and not _is_own(source):
+        _check_known(source)
+        raise InputError(f"{told[0]} is for data of one's own, which {source!r} is not; leave it out")
 
 
 def dataset_of(settings: "Data") -> "Dataset":
