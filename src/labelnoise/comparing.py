@@ -193,5 +193,7 @@ def _write_model(store: Store, best: Row | None) -> bool:
     # A pack keeps the model of its best settings alone, so settings that lost a search may have none.
     if best is None:
         return False
-    packs = sorted({run.pack.model for run in best.finished})
+    packs = sorted(
+        {run.pack.model for run in best.finished if run.pack.model.exists()}
+    )  # a full disk may have kept none
     return join_models(packs, {"name": best.method, "settings": best.settings}, store.folder / "model.safetensors")

@@ -20,6 +20,7 @@ from labelnoise.engine import checkpoint
 from labelnoise.engine.checkpoint import Checkpointer
 from labelnoise.engine.interrupt import InterruptError
 from labelnoise.errors import InputError
+from labelnoise.files import FullDiskError
 from labelnoise.noise import NOISES, flip, load_corrupted, parse, save_corrupted, symmetric
 from labelnoise.sweep import compare as module
 from labelnoise.sweep import halving, run
@@ -369,6 +370,43 @@ def test_a_search_passes_over_settings_that_do_not_fit_in_memory(tmp_path, monke
     assert chosen.config["method"]["settings"]["q"] != 0.7
 
 
+def full_for(monkeypatch, is_full):
+    """The disk has no space for files of which this holds."""
+    save = checkpoint.save
+
+    def tried(path, tensors, facts):
+        if is_full(path):
+            raise FullDiskError(f"cannot write {path}")
+        save(path, tensors, facts)
+
+    monkeypatch.setattr(checkpoint, "save", tried)
+
+
+def test_without_space_for_details_and_a_model_what_is_measured_is_kept_and_not_trained_again(tmp_path, monkeypatch):
+    full_for(monkeypatch, lambda path: True)
+    outcome, heard = compare(JOB, tmp_path / "full")
+    assert [each for each in heard.said if "no space is left for its model" in each]
+    assert not list((tmp_path / "full").glob("*/details.safetensors"))
+    monkeypatch.undo()
+    whole, _ = compare(JOB, tmp_path / "whole")
+    assert records(outcome) == records(whole)
+    before = {path: path.read_bytes() for path in (tmp_path / "full").glob("*/*.json*")}
+    again, _ = compare(JOB, tmp_path / "full")
+    assert {path: path.read_bytes() for path in before} == before
+    assert records(again) == records(whole)
+
+
+def test_details_and_a_model_take_the_space_of_the_last_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "Checkpointer", partial(Checkpointer, every_seconds=0.0))
+    full_for(
+        monkeypatch, lambda path: path.name.startswith("details") and (path.parent / "checkpoint.safetensors").exists()
+    )
+    outcome, heard = compare(JOB, tmp_path)
+    assert not [each for each in heard.said if "no space" in each]
+    packs = {found.pack for found in outcome.store.runs().values()}
+    assert all(pack.details.exists() and pack.model.exists() for pack in packs)
+
+
 def test_a_disk_that_is_full_at_any_write_loses_nothing_that_is_finished(tmp_path, monkeypatch):
     job = replace(JOB, seeds=1, train=Train(epochs=1, batch=1400))
     whole, _ = compare(job, tmp_path / "whole")
@@ -403,7 +441,7 @@ def test_a_disk_that_is_full_at_any_write_loses_nothing_that_is_finished(tmp_pat
     sentences = [each for each in torn if isinstance(each, str)]
     full = r"cannot write .* \(No space left on device\); free space and type the command again"
     assert all(re.fullmatch(full, each) for each in sentences)
-    for name in ("config.json", "compared.json", "records.jsonl", "details.safetensors", "model", "finished.json"):
+    for name in ("config.json", "compared.json", "records.jsonl", "finished.json"):
         assert any(name in each for each in sentences), name
     assert any(each and "checkpoint" in each[0] for each in torn if isinstance(each, list))
 

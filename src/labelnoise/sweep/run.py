@@ -32,6 +32,7 @@ from labelnoise.engine.loop import Training
 from labelnoise.engine.observer import EpochResult
 from labelnoise.engine.plane import plane
 from labelnoise.errors import InputError
+from labelnoise.files import FullDiskError
 from labelnoise.methods.base import Method
 from labelnoise.noise.corrupt import corrupt
 from labelnoise.results.model import Member, save_model
@@ -193,16 +194,20 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     training.resume()
     at.display.begin(config.method.name, len(tasks), config.train.epochs, training.position.epoch)
     journal.begin(training.position.epoch)
+    place = {"executor": name, "device": _name(at.device), "execution": asdict(at.execution)}
+    place |= {"versions": versions(), "commit": code}
     with threads(threads_that_pay(net, batch * runner.runs_per_call)), at.execution.settings(at.device):
         training.run()
+        close = partial(_close, pack, journal, training, tasks)
         try:
-            _close(pack, journal, training, tasks)
+            full = _is_full(close)
         except InterruptError:
             training.save()  # at its end, from where it is closed at once
             raise
-    place = {"executor": name, "device": _name(at.device), "execution": asdict(at.execution)}
-    place |= {"versions": versions(), "commit": code}
-    journal.finish({"runs": _runs(pack, training, tasks), "seconds": training.seconds, **place, "finished": _now()})
+        facts = {"runs": _runs(pack, training, tasks), "seconds": training.seconds}
+        journal.finish(facts | place | {"finished": _now()})
+        if full and _is_full(close):  # also without the checkpoint, of whose space that makes use
+            at.display.warn(_without_model(pack))
     at.display.end(max((record.epoch + 1 for record in journal.read()), default=0))
 
 
@@ -233,6 +238,22 @@ def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) 
         _save_model(pack, journal, training, tasks)
     finally:
         training.executor.exchange_best()  # if it is left here, this is saved: the training at its end
+
+
+def _is_full(write: Callable[[], None]) -> bool:
+    # The disk; what is measured is kept all the same.
+    try:
+        write()
+    except FullDiskError:
+        return True
+    return False
+
+
+def _without_model(pack: Pack) -> str:
+    return (
+        f"{pack.configs[0].method.name} × {len(pack.configs)}: no space is left for its model, or for what reports "
+        "draw; its measures are kept without: free some, and train with another --out to have all"
+    )
 
 
 def _save_model(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) -> None:
