@@ -166,6 +166,23 @@ def test_what_cannot_be_compiled_is_called_as_it_is(executor):
         torch.testing.assert_close(found[key], value, rtol=1e-9, atol=1e-10)
 
 
+def test_what_cannot_be_compiled_for_another_shape_is_called_as_it_is():
+    def broken_of_seven(graph, inputs):
+        if any(each.shape[:1] == (7,) for each in inputs):
+            raise RuntimeError("broken")
+        return graph
+
+    plain, compiled = (training([build("ce", {})], train=TRAIN, seeds=[0]) for _ in range(2))
+    compiled.executor.compile(Compiler(broken_of_seven))
+    for each in (plain, compiled):
+        each.begin(each.phases[0])
+    x = torch.rand(1, 16, *plain.spec.shape, dtype=torch.float64)
+    compiled.executor.log_probs(x)
+    with pytest.warns(UserWarning, match="ce is not compiled, for torch cannot: .*broken"):
+        found = compiled.executor.log_probs(x[:, :7])
+    torch.testing.assert_close(found, plain.executor.log_probs(x[:, :7]), rtol=1e-12, atol=1e-12)
+
+
 def test_a_compiler_that_is_short_of_memory_says_so():
     with pytest.raises(Exception, match="out of memory") as caught:
         trained("gce", "packed", Compiler(short))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
+from functools import partial
 from typing import Any
 from warnings import warn
 
@@ -75,20 +76,20 @@ class Compiler:
     def _compiled(self, lane: Lane, what: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         key = (*_kind(lane), what)
         inputs = (lane.params, lane.buffers, lane.hypers, *args)
-        if key in self.functions:
-            return self.functions[key](*inputs)
-        plain = _for_all_runs(lane, function)
-        options = _options(lane) if self.backend == "inductor" else None
-        self.functions[key] = torch.compile(plain, fullgraph=True, dynamic=False, backend=self.backend, options=options)
+        plain = partial(_for_all_runs, lane, function)
+        if key not in self.functions:
+            options = _options(lane) if self.backend == "inductor" else None
+            backend: dict[str, Any] = {"backend": self.backend, "options": options}
+            self.functions[key] = torch.compile(plain(), fullgraph=True, dynamic=False, **backend)
         try:
             return self.functions[key](*inputs)
-        except TorchDynamoException as problem:
+        except TorchDynamoException as problem:  # also of a later call, on inputs of another shape
             if is_shortage(problem):
                 raise
             name = lane.current[0].name or type(lane.current[0]).__name__
             warn(f"{name} is not compiled, for torch cannot: {str(problem).splitlines()[0]}", stacklevel=2)
-        self.functions[key] = plain
-        return plain(*inputs)
+        self.functions[key] = plain()
+        return self.functions[key](*inputs)
 
 
 def _options(lane: Lane) -> dict[str, str | int | bool | Callable[..., Any]] | None:
