@@ -323,9 +323,9 @@ def test_among_quarters_a_second_worker_goes_on_with_the_one_that_was_begun(amon
     for pack in (whole, cut(whole, 4)[0]):  # by the first one
         give_up(store, pack)
     with module._marked(store.folder) as mark:
-        handed = module._trained(whole, partial(load, "gaussians"), order(store.folder, mark), 1)
-    assert ("say", "ce × 2: went on from epoch 2") in handed.notes
-    assert [len(pack.facts["runs"]) for pack in map(store.journal, handed.packs)] == [2, 2, 4]
+        packs, notes, _ = trained(whole, partial(load, "gaussians"), order(store.folder, mark))
+    assert ("say", "ce × 2: went on from epoch 2") in notes
+    assert [len(pack.facts["runs"]) for pack in map(store.journal, packs)] == [2, 2, 4]
 
 
 def test_where_halves_cannot_be_handed_what_was_saved_the_other_tasks_go_on(cluster, tmp_path, monkeypatch):
@@ -391,6 +391,13 @@ def order(folder, mark=""):
     return module._Order(str(folder), mark, "cpu", Execution(), {})
 
 
+def trained(pack, build, order, share=1.0, done=()):
+    """What a task hands over in all, by name of the pack, what it has to say, and why it did not come to its end."""
+    *handed, ended = module._trained(pack, done, build, order, share)
+    packs = {name: files for each in handed for name, files in each.packs.items()}
+    return packs, [note for each in (*handed, ended) for note in each.notes], ended.problem
+
+
 def test_a_task_trains_where_the_driver_looks_only_if_it_finds_the_mark_of_the_driver(tmp_path):
     with module._marked(tmp_path) as mark:
         with module._reached(order(tmp_path, mark)) as store:
@@ -408,18 +415,18 @@ def test_what_a_person_can_mend_comes_back_from_a_worker_as_its_sentence(tmp_pat
         raise InputError("mnist is not in the data root /data; fetch it")
 
     (pack,) = plan_packs([RunConfig()])
-    handed = module._trained(pack, build, order(tmp_path), 1)
-    assert handed.packs == {}
-    assert re.fullmatch(r"mnist is not in the data root /data; fetch it \(on .+\)", handed.problem)
+    packs, _, problem = trained(pack, build, order(tmp_path))
+    assert packs == {}
+    assert re.fullmatch(r"mnist is not in the data root /data; fetch it \(on .+\)", problem)
 
 
 def test_of_two_tasks_for_one_pack_the_second_takes_what_the_first_has_finished(tmp_path):
     (pack,) = plan_packs([RunConfig(data=Data("gaussians"), train=Train(epochs=1, batch=512))])
     with module._marked(tmp_path) as mark:
-        first = module._trained(pack, partial(load, "gaussians"), order(tmp_path, mark), 1)
-        second = module._trained(pack, None, order(tmp_path, mark), 1)
-    assert second.packs == first.packs
-    (files,) = first.packs.values()
+        first, _, _ = trained(pack, partial(load, "gaussians"), order(tmp_path, mark))
+        second, _, _ = trained(pack, None, order(tmp_path, mark))
+    assert second == first
+    (files,) = first.values()
     assert set(files) == {"records.jsonl", "finished.json", "details.safetensors", "model.safetensors"}
 
 
@@ -434,10 +441,10 @@ def test_a_task_that_memory_is_too_small_for_hands_back_its_halves(tmp_path, mon
     monkeypatch.setattr(halving, "run_pack", short)
     configs = [RunConfig(data=Data("gaussians"), seed=seed, train=Train(epochs=1, batch=512)) for seed in range(4)]
     (pack,) = plan_packs(configs)
-    handed = module._trained(pack, partial(load, "gaussians"), order(tmp_path), 1)
-    assert list(handed.packs) == [half.name for half in cut(pack, 2)]
-    assert handed.notes == [("warn", "ce × 4 did not fit in memory: halved to 2 and 2 runs")]
-    assert handed.problem == ""
+    packs, notes, problem = trained(pack, partial(load, "gaussians"), order(tmp_path))
+    assert list(packs) == [half.name for half in cut(pack, 2)]
+    assert notes == [("warn", "ce × 4 did not fit in memory: halved to 2 and 2 runs")]
+    assert problem == ""
 
 
 def test_a_task_cuts_its_pack_by_the_memory_of_its_own_machine(tmp_path, monkeypatch):
@@ -446,10 +453,37 @@ def test_a_task_cuts_its_pack_by_the_memory_of_its_own_machine(tmp_path, monkeyp
     configs = [RunConfig(data=Data("gaussians"), seed=seed, train=Train(epochs=1, batch=512)) for seed in range(4)]
     (pack,) = plan_packs(configs)
     with module._marked(tmp_path) as mark:
-        handed = module._trained(pack, partial(load, "gaussians"), order(tmp_path, mark), 1 / 2)
+        packs, _, _ = trained(pack, partial(load, "gaussians"), order(tmp_path, mark), 1 / 2)
     assert shares == [1 / 2]
     names = {piece.name for piece in cut(pack, 3)}
-    assert set(handed.packs) == {path.name for path in tmp_path.iterdir()} == names
+    assert set(packs) == {path.name for path in tmp_path.iterdir()} == names
+
+
+def four_in_pieces(monkeypatch):
+    """A pack of four runs of which a task has memory for one at a time."""
+    monkeypatch.setattr(module, "most_runs", lambda pack, at: 1)
+    configs = [RunConfig(data=Data("gaussians"), seed=seed, train=Train(epochs=1, batch=512)) for seed in range(4)]
+    (pack,) = plan_packs(configs)
+    return pack
+
+
+def test_each_piece_is_handed_over_once_it_is_finished_so_that_a_later_one_cannot_take_it_along(tmp_path, monkeypatch):
+    def build(seed):
+        if seed == 2:
+            raise InputError("seed 2 is not here")
+        return load("gaussians", seed)
+
+    pack = four_in_pieces(monkeypatch)
+    packs, _, problem = trained(pack, build, order(tmp_path))
+    assert list(packs) == [piece.name for piece in cut(pack, 1)[:2]]
+    assert problem.startswith("seed 2 is not here")
+
+
+def test_what_the_driver_has_is_not_trained_again(tmp_path, monkeypatch):
+    pack = four_in_pieces(monkeypatch)
+    done = {config.identity for config in pack.configs[:3]}
+    packs, _, _ = trained(pack, partial(load, "gaussians"), order(tmp_path), done=done)
+    assert list(packs) == [cut(pack, 1)[3].name]
 
 
 def test_the_memory_of_a_gpu_is_shared_by_as_many_tasks_as_may_run_on_it():
@@ -493,8 +527,8 @@ def test_of_two_tasks_for_one_pack_the_second_waits(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.05)
     (pack,) = plan_packs([RunConfig()])
     with module._marked(tmp_path) as mark, module._alone(Store(tmp_path).journal(pack.name)):
-        handed = module._trained(pack, None, order(tmp_path, mark), 1)
-    assert handed.problem.startswith(f"another process is at work in {tmp_path / pack.name}; wait for it")
+        _, _, problem = trained(pack, None, order(tmp_path, mark))
+    assert problem.startswith(f"another process is at work in {tmp_path / pack.name}; wait for it")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Packs as Ray tasks: on every core or GPU of this machine for as long as the job takes, or on a running cluster.
 
 A task trains its pack in the output folder where it can reach that, and else in a folder of its own; either way the
-finished files come back to the driver, which alone decides that a pack counts. Whatever dies, at most work is lost.
+files come back to the driver, each piece's as soon as it is finished, and the driver alone decides that a pack counts.
+Whatever dies, at most work is lost.
 """
 
 import os
@@ -10,9 +11,9 @@ import secrets
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -105,11 +106,20 @@ class _Began(NamedTuple):
 
 
 class _Handed(NamedTuple):
-    """What a task leaves."""
+    """What a task has finished since it last handed something over."""
 
     packs: Mapping[str, Mapping[str, bytes]]  # files by pack: the one asked for, or what it was cut into
-    notes: Sequence[tuple[str, str]]  # what the pack had to say: the display's method, and a sentence
+    notes: Sequence[tuple[str, str]] = ()  # what the pack had to say: the display's method, and a sentence
+
+
+class _Ended(NamedTuple):
+    """A task's last word."""
+
+    notes: Sequence[tuple[str, str]]
     problem: str = ""  # why it did not come to its end
+
+
+Heard = _Began | _Handed | _Ended
 
 
 class _Notes(Display):
@@ -128,13 +138,26 @@ class _Notes(Display):
     def warn(self, sentence: str) -> None:
         self.kept.append(("warn", sentence))
 
+    def taken(self) -> list[tuple[str, str]]:
+        """What was kept since the last time."""
+        taken, self.kept = self.kept, []
+        return taken
+
+
+@dataclass
+class _Task:
+    """A pack under way."""
+
+    pack: Pack
+    journals: list[Journal] = field(default_factory=list)  # of what it has handed over
+
 
 class _Sweep:
     """The tasks under way, and what comes of them."""
 
     def __init__(self, ray: Any, task: Any, told: tuple[Any, Any], at: Workplace) -> None:
         self.ray, self.task, self.told, self.at = ray, task, told, at
-        self.running: dict[Any, Pack] = {}  # by the stream of what the task yields
+        self.running: dict[Any, _Task] = {}  # by the stream of what the task yields
         self.deaths: Counter[str] = Counter()
         self.failed: list[str] = []
         self.tasks = 0  # asked for, those that were halved as two
@@ -158,38 +181,45 @@ class _Sweep:
                 "what is finished is kept: mend that and type the command again"
             )
 
-    def submit(self, pack: Pack) -> None:
-        self.running[self.task.remote(pack, *self.told)] = pack
+    def submit(self, pack: Pack, done: Collection[str] = ()) -> None:
+        self.running[self.task.remote(pack, frozenset(done), *self.told)] = _Task(pack)
 
     def hear(self, stream: Any) -> None:
-        pack = self.running[stream]
+        task = self.running[stream]
         try:
-            heard = self.ray.get(next(stream))
+            heard: Heard = self.ray.get(next(stream))
         except self.ray.exceptions.RayError as problem:
             del self.running[stream]
-            self.lose(pack, problem)
+            self.lose(task.pack, problem)
             return
         if isinstance(heard, _Began):
-            self.at.display.say(f"{_called(pack)}: began on {heard.host}, process {heard.process}")
+            self.at.display.say(f"{_called(task.pack)}: began on {heard.host}, process {heard.process}")
+            return
+        for how, sentence in heard.notes:
+            getattr(self.at.display, how)(sentence)
+        if isinstance(heard, _Handed):
+            self.keep(stream, task, heard.packs)
         else:
             del self.running[stream]
-            self.keep(pack, heard)
+            self.end(task, heard.problem)
 
-    def keep(self, pack: Pack, handed: _Handed) -> None:
-        for how, sentence in handed.notes:
-            getattr(self.at.display, how)(sentence)
-        if handed.problem:
-            self.fail(pack, handed.problem)
-            return
-        journals = [self.at.store.journal(name) for name in handed.packs]
+    def keep(self, stream: Any, task: _Task, packs: Mapping[str, Mapping[str, bytes]]) -> None:
         try:
-            for journal, files in zip(journals, handed.packs.values(), strict=True):
+            for name, files in packs.items():
+                journal = self.at.store.journal(name)
                 journal.put(files)
+                task.journals.append(journal)
         except InputError as problem:
-            self.fail(pack, str(problem))
+            del self.running[stream]
+            self.ray.cancel(stream)  # the rest of it could not be kept either
+            self.fail(task.pack, str(problem))
+
+    def end(self, task: _Task, problem: str) -> None:
+        if problem:
+            self.fail(task.pack, problem)
             return
         left = f"{counted(len(self.running), 'task')} to come" if self.running else "the last one"
-        self.at.display.say(f"{_called(pack)}: {_spent(journals)}, {left}")
+        self.at.display.say(f"{_called(task.pack)}: {_spent(task.journals)}, {left}")
 
     def lose(self, pack: Pack, problem: Exception) -> None:
         if self.until < inf:
@@ -205,7 +235,7 @@ class _Sweep:
             self.fail(pack, f"its worker died {self.deaths[pack.name]} times ({type(problem).__name__})")
         else:
             self.at.display.warn(f"{_called(pack)}: its worker died ({type(problem).__name__}); it is run again")
-            self.submit(pack)
+            self.submit(pack, self.at.store.runs().keys())
 
     def halve(self, pack: Pack) -> None:
         try:
@@ -216,7 +246,7 @@ class _Sweep:
             return
         self.tasks += len(parts) - 1
         for half in parts:
-            self.submit(half)
+            self.submit(half, self.at.store.runs().keys())
 
     def fail(self, pack: Pack, why: str) -> None:
         self.failed.append(f"{_called(pack)}: {why}")
@@ -229,14 +259,14 @@ class _Sweep:
             self.ray.cancel(stream)
 
 
-def _work(pack: Pack, build: Builder, order: _Order) -> Iterator[_Began | _Handed]:
-    # The task, on some machine of the cluster.
+def _work(pack: Pack, done: Collection[str], build: Builder, order: _Order) -> Iterator[Heard]:
+    # The task, on some machine of the cluster; the driver has runs that are done already.
     yield _Began(platform.node(), os.getpid())
     for name, method in order.methods.items():
         if name in METHODS:  # of an earlier state of its file
             METHODS.forget(name)
         METHODS.register(name)(method)
-    yield _trained(pack, build, order, _share(order))
+    yield from _trained(pack, done, build, order, _share(order))
 
 
 def _share(order: _Order) -> float:
@@ -249,23 +279,27 @@ def _share(order: _Order) -> float:
     return 1 / cores
 
 
-def _trained(pack: Pack, build: Builder, order: _Order, share: float) -> _Handed:
-    notes = _Notes()
+def _trained(
+    pack: Pack, done: Collection[str], build: Builder, order: _Order, share: float
+) -> Iterator[_Handed | _Ended]:
+    notes, why = _Notes(), ""
     try:
         with _reached(order) as store, Interrupt() as interrupt:
             device = find_device(order.device)
             at = Workplace(store, build, device, order.execution, notes, interrupt, share=share)
             with _alone(store.journal(pack.name)):
-                for piece in plan_packs(pack.configs, store.runs(), partial(most_runs, at=at), store.halved()):
+                yield _Handed(_files(pack, store))  # by another task for the same pack
+                known = {*done, *store.runs()}
+                for piece in plan_packs(pack.configs, known, partial(most_runs, at=at), store.halved()):
                     train_or_halve(piece, at)
-                return _Handed(_files(pack, store), notes.kept)
+                    yield _Handed(_files(piece, store), notes.taken())
     except InputError as problem:
         why = f"{problem} (on {platform.node()})"
     except Exception as problem:
         place = traceback.extract_tb(problem.__traceback__)[-1]
         line = f"{Path(place.filename).name}, line {place.lineno}"
         why = f"{type(problem).__name__}: {last_line(problem)} (in {line}, on {platform.node()})"
-    return _Handed({}, notes.kept, why)
+    yield _Ended(notes.taken(), why)
 
 
 def _files(pack: Pack, store: Store) -> dict[str, dict[str, bytes]]:
