@@ -1,5 +1,6 @@
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 import torch
@@ -9,13 +10,17 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.utils import counters
 from torch.nn import functional as F
 
+from labelnoise import nets
+from labelnoise.config import Optimiser
 from labelnoise.engine import compiling
+from labelnoise.engine.channels import Filled
 from labelnoise.engine.compiling import PACKED, SEVERAL, Compiler
+from labelnoise.engine.executors import Streams
 from labelnoise.engine.memory import is_shortage
 from labelnoise.methods import METHODS, build
 from labelnoise.methods.base import Method, Stage
 from labelnoise.testing import TRAIN, training, varied
-from labelnoise.types import Terms
+from labelnoise.types import DataSpec, Terms
 
 
 def trained(name, executor, compiler=None):
@@ -181,6 +186,27 @@ def test_what_cannot_be_compiled_for_another_shape_is_called_as_it_is():
     with pytest.warns(UserWarning, match="ce is not compiled, for torch cannot: .*broken"):
         found = compiled.executor.log_probs(x[:, :7])
     torch.testing.assert_close(found, plain.executor.log_probs(x[:, :7]), rtol=1e-12, atol=1e-12)
+
+
+def test_only_what_is_compiled_has_its_channels_filled(monkeypatch):
+    filled, convolved = [], nn.Conv2d._conv_forward
+
+    def noted(layer, x, *given):
+        filled.append(x.shape)
+        return convolved(layer, x, *given)
+
+    monkeypatch.setattr(Filled, "_conv_forward", noted)
+    spec = DataSpec((3, 8, 8), 3, 8, partial(nets.build, "wrn_28_2", (3, 8, 8)))
+    runner = Streams([build("ce", {})], spec, [0], torch.zeros(()))
+    for net in runner.lanes[0].module.networks.values():
+        net.precision = torch.bfloat16  # as on a GPU
+    runner.enter(0, Optimiser())
+    x = torch.rand(1, 4, 3, 8, 8)
+    runner.log_probs(x)
+    assert filled == []
+    runner.compile(Compiler("eager"))
+    runner.log_probs(x)
+    assert filled == [(4, 3, 8, 8)]
 
 
 def test_a_compiler_that_is_short_of_memory_says_so():

@@ -48,7 +48,10 @@ def channels_last(module: nn.Module) -> None:
 
 
 def eight_at_once(module: nn.Module) -> None:
-    """Let convolutions of the networks in a module that compute in fewer bits have as many channels as suit those."""
+    """Let convolutions of the networks in a module that compute in fewer bits have as many channels as suit those.
+
+    Where nothing is compiled it would not pay.
+    """
     for net in (each for each in module.modules() if isinstance(each, Lowerable) and each.precision is not None):
         for layer in net.modules():
             if type(layer) is nn.Conv2d and is_plain(layer):

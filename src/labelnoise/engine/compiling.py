@@ -12,6 +12,7 @@ from torch import Tensor
 from torch._dynamo.exc import FailOnRecompileLimitHit, TorchDynamoException
 from torch.func import vmap
 
+from labelnoise.engine.channels import eight_at_once
 from labelnoise.engine.lane import Lane
 from labelnoise.engine.memory import is_shortage
 from labelnoise.engine.step import Given, Tensors, Time, objective, of_run, prediction
@@ -113,5 +114,7 @@ def _way_back_too() -> AbstractContextManager[Any]:
 
 def _for_all_runs(lane: Lane, function: Callable[..., Any]) -> Callable[..., Any]:
     module = deepcopy(lane.module).to("meta")  # in the lane's mode; weights come as arguments
-    each = of_run(module, lane.current[0], function)
-    return each if lane.runs is None else vmap(each, in_dims=(0, 0, 0, 0, None))  # all share the time
+    if lane.runs is None:
+        eight_at_once(module)
+        return of_run(module, lane.current[0], function)
+    return vmap(of_run(module, lane.current[0], function), in_dims=(0, 0, 0, 0, None))  # all share the time

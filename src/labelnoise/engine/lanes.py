@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.func import stack_module_state, vmap
 
-from labelnoise.engine.channels import channels_last, eight_at_once
+from labelnoise.engine.channels import channels_last
 from labelnoise.engine.convolution import by_rows
 from labelnoise.engine.lane import Lane
 from labelnoise.engine.step import Step, of_run
@@ -36,7 +36,6 @@ class Alone(Lane):
         self.module = modules[0]
         if self.like.device.type == "cuda":
             channels_last(self.module)
-            eight_at_once(self.module)
         self.params, self.buffers = dict(self.module.named_parameters()), dict(self.module.named_buffers())
 
 
