@@ -107,23 +107,23 @@ def theirs(probs: np.ndarray, given: np.ndarray, wrong: np.ndarray) -> Iterator[
 
 
 def measure(name: str, noise: str, epochs: int, rows: int, repeats: int) -> list[float]:
-    off, half, precisions = [], [], []
+    off, half, held, precisions = [], [], 0, []
     for seed in range(repeats):
         known = drawn(name, noise, rows, seed)
         wrong, probs = known.given != known.true, out_of_fold(known, epochs, seed)
         found = examine(Evidence(known.given, probs, known.classes), seed=seed)
         low, high = found.noise_rate_interval
         off.append(found.noise_rate - wrong.mean())
-        half.append(max(found.noise_rate - low, high - found.noise_rate))
+        half.append((high - low) / 2)
+        held += low <= wrong.mean() <= high
         if seed == 0:
             precisions = [average_precision_score(wrong, found.issues.wrong_probability)]
             precisions += list(theirs(probs, known.given, wrong))
             accuracy = (probs.argmax(1) == known.true).mean()
             head = f"{name} {noise} | {len(wrong):,} | {wrong.mean():.3f} | {accuracy:.3f}"
             rate = f"{found.noise_rate:.3f} ({low:.3f} to {high:.3f})"
-    covered = sum(abs(error) <= width for error, width in zip(off, half, strict=True))
     cells = " | ".join(f"{each:.4f}" for each in precisions)
-    click.echo(f"| {head} | {cells} | {rate} | {covered} of {repeats} | {np.mean(off):+.3f} | ±{np.mean(half):.3f} |")
+    click.echo(f"| {head} | {cells} | {rate} | {held} of {repeats} | {np.mean(off):+.3f} | ±{np.mean(half):.3f} |")
     return precisions
 
 

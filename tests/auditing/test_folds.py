@@ -58,6 +58,19 @@ def test_the_same_seed_gives_the_same_evidence():
     assert (first != other).any()
 
 
+def test_how_bright_images_are_and_how_much_their_pixels_differ_is_all_the_same():
+    images = torch.tensor(DIGITS.images[:60], dtype=torch.float32).unsqueeze(1)
+    bright, dark = (
+        fold_evidence(Dataset.from_arrays(x, GIVEN[:60]), folds=2, epochs=2).probs for x in (images, 0.1 + images / 16)
+    )
+    np.testing.assert_allclose(bright, dark, atol=1e-4)
+
+
+def test_images_of_one_colour_are_judged():
+    blank = Dataset.from_arrays(torch.ones(20, 1, 8, 8), torch.arange(20) % 2)
+    assert np.isfinite(fold_evidence(blank, folds=2, epochs=1).probs).all()
+
+
 def test_too_many_folds_become_fewer_and_it_is_noted():
     found = fold_evidence(Dataset.from_arrays(DATA.x[:4], torch.tensor([0, 1, 0, 1])), folds=9, epochs=2)
     assert found.probs.shape == (4, 2)

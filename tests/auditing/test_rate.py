@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from labelnoise.auditing.rate import estimate_rate
+from labelnoise.auditing.rate import estimate_rate, untold
 from labelnoise.auditing.scores import score
 
 
@@ -61,3 +61,27 @@ def test_probabilities_of_two_values_have_no_narrower_interval_than_counting_has
     assert low <= max(0, binom.ppf(0.025, 300, wrong / 300) / 300)
     assert high >= binom.ppf(0.975, 300, wrong / 300) / 300
     assert high > wrong / 300 + 1 / 300
+
+
+def test_the_interval_of_few_clean_labels_reaches_to_none_though_the_model_is_sure_of_errors():
+    rng = np.random.default_rng(0)
+    true = np.arange(300) % 5
+    said = np.where(rng.random(300) < 0.12, (true + rng.integers(1, 5, 300)) % 5, true)
+    top = np.where(said == true, rng.uniform(0.6, 1, 300), rng.uniform(0.4, 0.95, 300))
+    probs = np.repeat((1 - top[:, None]) / 4, 5, 1)
+    probs[np.arange(300), said] = top
+    found = score((probs := probs.astype(np.float32),), true)
+    rows = np.arange(300)
+    shortlist = found.shortlist.holding(true, found.own)
+    assert estimate_rate((probs,), rows, shortlist, true, among=300, seed=0).interval[0] == 0
+
+
+@pytest.mark.parametrize("rows", [40, 1000])
+def test_what_passes_for_wrong_labels_is_a_share_of_the_error_that_there_then_is(rows):
+    below, above = untold(0.2, rows)
+    assert below == pytest.approx((10 / rows) ** 0.5 * (0.2 + below))
+    assert above == pytest.approx((10 / rows) ** 0.5 * (0.2 - above))
+
+
+def test_of_too_few_rows_to_learn_from_any_may_be_right():
+    assert untold(0.01, 3)[0] > 1

@@ -6,10 +6,13 @@ corrected by what they miss there. The estimate is the mean of the four readings
 
     how much planted noise is missed by, from planting to planting      what a bootstrap would see
     how far the four readings lie apart                                 what depends on the way of reading
-    an eighth of the model's own error rate, as it believes it to be    what no reading of these labels can tell
+    a part of the model's own error rate, as it believes it to be       what no reading of these labels can tell
 
-It is never narrower than counting the wrong ones among so many rows would be. Labels of classes that the model has not
-learnt count as anything from all right to all wrong.
+The last part is the larger the fewer rows of a class there are to learn from, for then the model errs where it is sure.
+It reaches further down than up: errors that are taken for wrong labels are missing from those that it knows of.
+
+The interval is never narrower than counting the wrong ones among so many rows would be. Labels of classes that the
+model has not learnt count as anything from all right to all wrong.
 """
 
 import os
@@ -29,7 +32,7 @@ from labelnoise.auditing.transition import transition_interval
 
 REPEATS = 10
 ROUNDS = 8  # of refitting; it starts where the first fit ended
-UNTOLD = 0.125  # of the model's own error; on every set that was measured the estimate was off by less
+FEW = 10  # rows of a class, from which all of the model's own error may pass for wrong labels
 
 
 @dataclass(frozen=True)
@@ -72,18 +75,18 @@ def estimate_rate(
     rate = float(np.clip(both.mean(), 0, 1))
     drawing = rate * (1 - rate) * (1 / len(rows) - 1 / among)  # these rows instead of all
     varying = np.var(np.mean(errors, 1), ddof=1) * (1 + 1 / REPEATS) + drawing
-    own_error = 1 - prior.max(1).mean()
-    half = float(NORMAL * np.sqrt(varying) + np.ptp(both) / 2 + UNTOLD * own_error)
-    half = max(half, counting_error(rate, among))
+    own_error = 1 - float(prior.max(1).mean())
+    told, least = float(NORMAL * np.sqrt(varying) + np.ptp(both) / 2), counting_error(rate, among)
+    below, above = (max(told + each, least) for each in untold(own_error, among / classes))
     channel = replace(found, T=with_rate(found.T, rate / readings[0]))
     T_low, T_high = transition_interval(
         channel.T,
         with_rate(read.T, rate / readings[0]),
         (found.T, matrices),
         rows=np.bincount(shortlist.classes.ravel(), prior.ravel(), classes).astype(np.float64),
-        off=half / max(rate, LEAST),
+        off=max(below, above) / max(rate, LEAST),
     )
-    return Rate(rate, (max(0.0, rate - half), min(1.0, rate + half)), channel, T_low, T_high)
+    return Rate(rate, (max(0.0, rate - below), min(1.0, rate + above)), channel, T_low, T_high)
 
 
 def with_unjudged(found: Rate, rows: NDArray[np.int64], learnt: NDArray[np.bool_], wrong: float) -> Rate:
@@ -115,3 +118,12 @@ def _readings(shortlist: Shortlist, labels: NDArray[np.int64], channel: Channel)
     prior = before(shortlist, channel)
     by_channel = (prior * (1 - channel.T.diagonal())[shortlist.classes]).sum(1).mean()
     return np.array([by_channel, wrong(shortlist, after(prior, channel.likelihood(shortlist, labels)), labels).mean()])
+
+
+def untold(own_error: float, rows: float) -> tuple[float, float]:
+    """How far below and above the estimate the share may lie for the model's own error, given the rows of a class.
+
+    A share of it passes for wrong labels, or as many wrong labels for it: d = share · (own_error ± d).
+    """
+    share = float(np.sqrt(FEW / max(rows, FEW)))
+    return own_error * share / max(1 - share, LEAST), own_error * share / (1 + share)
