@@ -6,7 +6,7 @@ from typing import Any
 
 from labelnoise.speed.targets import Target, bound, per_cent
 
-HEAD = ("row", "what", "measured", "beside others", "wanted, and the share that is reached")
+HEAD = ("row", "what", "measured", "beside others", "wanted, and the share that is reached", "note")
 
 
 def table(reports: Sequence[Mapping[str, Any]]) -> str:
@@ -30,7 +30,7 @@ def _lines(told: str, row: Mapping[str, Any]) -> Iterator[str]:
         value = "–" if figure["value"] is None else f"{_number(figure['value'])} {figure['unit']}"
         ratios = ", ".join(f"{_number(times)} × {other}" for other, times in figure["ratios"].items())
         targets = ", ".join(map(_wanted, figure.get("targets", ())))
-        yield _joined((told, figure["name"], value, ratios, targets))
+        yield _joined((told, figure["name"], value, ratios, targets, figure["note"]))
 
 
 def _wanted(kept: Mapping[str, Any]) -> str:
