@@ -23,8 +23,9 @@ REPORT = {
 
 
 def test_a_figure_is_a_line_with_its_ratios_and_targets():
-    line = "| `lenet5-ce` | packed, 45 runs | 4,873,467 images/s | 77.3 × plain loop | at least 60 × plain loop: 129 % | fast |"
-    assert line in table([REPORT]).splitlines()
+    cells = ["`lenet5-ce`", "packed, 45 runs", "4,873,467 images/s", "77.3 × plain loop"]
+    cells += ["at least 60 × plain loop: 129 %", "fast"]
+    assert f"| {' | '.join(cells)} |" in table([REPORT]).splitlines()
 
 
 def test_a_row_that_was_left_out_has_no_line():
