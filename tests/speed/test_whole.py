@@ -68,10 +68,23 @@ def test_a_comparison_is_left_when_its_time_is_over(clock):
 
 
 def test_of_a_comparison_that_was_left_the_time_of_all_is_reckoned(monkeypatch):
-    monkeypatch.setattr(whole, "LIMIT", 0.0)
+    def judge(timer, epoch, share):
+        judged(timer, epoch, share)
+        if share == 1:
+            monkeypatch.setattr(whole, "LIMIT", 0.0)
+
+    judged = whole.Timer.judge
+    monkeypatch.setattr(whole.Timer, "judge", judge)
     seconds, rate = whole.measure(whole.SHORT, Bench(CPU, 0.0))
     assert "left after 1 of 3 epochs of runs" in seconds.note
     assert rate.value * seconds.value == pytest.approx(3 * 900)
+
+
+def test_of_a_comparison_that_was_left_before_an_epoch_was_over_nothing_is_known(monkeypatch):
+    monkeypatch.setattr(whole, "LIMIT", 0.0)
+    (seconds,) = whole.measure(whole.SHORT, Bench(CPU, 0.0))
+    assert seconds.value is None
+    assert seconds.note.endswith("left before the end of an epoch")
 
 
 def test_a_small_piece_is_run_on_a_cpu():
@@ -80,4 +93,4 @@ def test_a_small_piece_is_run_on_a_cpu():
     assert rate.value * seconds.value == pytest.approx(3 * 900)
     assert steady.value > 0
     assert 0 <= host.value < 100
-    assert "1 × 1 runs × 3 epochs of 900 images" in seconds.note
+    assert "1 × 1 run × 3 epochs of 900 images" in seconds.note

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from labelnoise.config import Named
 from labelnoise.data.loader import batches
+from labelnoise.data.rows import counted
 from labelnoise.data.standard.cache import load
 from labelnoise.data.standard.catalogue import CARDS
 from labelnoise.data.stream import make_loader, usual_workers
@@ -48,9 +49,9 @@ def data(bench: Bench) -> Iterator[Figure]:
         plain, own = _plain_served(case, bench), _served(case, bench)
         what = f"{case.data}, {'crop and flip' if case.augment.crop else 'as they are'}"
         what += ", random images in its place" if absent(case.data) else ""
-        for_all = "for 1 run" if case.runs == 1 else f"for {case.runs} runs"
-        yield Figure(f"DataLoader, {case.data}", plain, "images/s", note=f"{what}, {usual_workers()} workers")
-        yield Figure(f"loader, {case.data}", own, "images/s", {"DataLoader": own / plain}, note=f"{what}, {for_all}")
+        from_all, for_all = f"{what}, {counted(usual_workers(), 'worker')}", f"{what}, for {counted(case.runs, 'run')}"
+        yield Figure(f"DataLoader, {case.data}", plain, "images/s", note=from_all)
+        yield Figure(f"loader, {case.data}", own, "images/s", {"DataLoader": own / plain}, note=for_all)
 
 
 def _loading(name: str, bench: Bench) -> Figure:

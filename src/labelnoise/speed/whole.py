@@ -11,6 +11,7 @@ import torch
 
 from labelnoise.config import Job, Split
 from labelnoise.configure import build
+from labelnoise.data.rows import counted
 from labelnoise.papers.paper import paper
 from labelnoise.speed.blocks import EnoughError, wait_for
 from labelnoise.speed.cases import Bench, images
@@ -108,9 +109,13 @@ def measure(whole: Whole, bench: Bench) -> Iterator[Figure]:
 
 def _figures(job: Job, timer: Timer, rows: int) -> Iterator[Figure]:
     seconds = timer.now() - timer.began
-    wanted, done = len(job.methods) * job.seeds * job.train.epochs, timer.epochs or 1
+    wanted, done = len(job.methods) * job.seeds * job.train.epochs, timer.epochs
     learnt = min(job.split.rows or rows, rows) * (1 - job.split.validation / (1 - job.split.test))
-    note = f"{len(job.methods)} × {job.seeds} runs × {job.train.epochs} epochs of {learnt:.0f} images"
+    runs = f"{len(job.methods)} × {counted(job.seeds, 'run')}"
+    note = f"{runs} × {job.train.epochs} epochs of {learnt:.0f} images"
+    if not done:
+        yield Figure("wall time", None, "s", key="seconds", note=f"{note}; left before the end of an epoch")
+        return
     if done < wanted:
         note += f"; left after {done} of {wanted} epochs of runs, the time of all is reckoned"
     yield Figure("wall time", seconds * wanted / done, "s", key="seconds", note=note)
