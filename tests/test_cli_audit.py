@@ -277,7 +277,7 @@ def test_settings_without_an_option_are_keys(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("problem", "code", "sentence"),
     [
-        (KeyboardInterrupt, 130, "stopped; nothing was written, for an audit is kept only once it is finished"),
+        (KeyboardInterrupt, 130, "stopped; an audit, and what is cleaned by it, is kept only once it is whole"),
         (MemoryError, 2, "memory is full; nothing was written: free some, then type the command again"),
     ],
 )

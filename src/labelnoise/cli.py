@@ -36,7 +36,7 @@ KEPT = {  # of a command that was broken off
     "reproduce": "what is finished is kept",
 }
 STOPPED = {
-    "audit": "; nothing was written, for an audit is kept only once it is finished",
+    "audit": "; an audit, and what is cleaned by it, is kept only once it is whole",
     "train": "; type the same command again to go on",
     "reproduce": "; type the same command again to go on",
 }

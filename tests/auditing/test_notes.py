@@ -46,6 +46,12 @@ def test_nothing_is_said_of_probabilities_of_one_s_own_where_there_are_none(own)
         assert ("probabilities" in note) is own
 
 
+@pytest.mark.parametrize(("times", "own", "told"), [(1, False, True), (1, True, False), (2, False, False)])
+def test_networks_of_our_own_that_contradict_many_labels_after_few_rows_are_doubted(times, own, told):
+    found = noted(given=np.tile(GIVEN, times), probs=np.tile(PROBS, (times, 1)), own=own)
+    assert any("had 75 rows of a class to learn from, on average, contradict 33 % of" in each for each in found) is told
+
+
 @pytest.mark.parametrize(("rows", "told"), [(1, "1 labelled row is few"), (2, "2 labelled rows are few")])
 def test_a_single_row_is_one(rows, told):
     few, *_ = noted(given=GIVEN[:rows], probs=PROBS[:rows])

@@ -175,6 +175,8 @@ def test_an_npz_file_may_keep_rows_for_the_test(tmp_path):
     [
         ("y.txt", "u\nv\nu\nv\nv\n"),
         ("y.csv", "label\nu\nv\nu\nv\nv\n"),
+        ("y.csv", "sep=,\r\nlabel\r\nu\r\nv\r\nu\r\nv\r\nv\r\n"),
+        ("y.csv", "sep=;\nu\nv\nu\nv\nv\n"),
         ("y.csv", "\ufeffu\r\nv\r\nu\r\nv\r\nv"),
     ],
 )
@@ -191,6 +193,12 @@ def test_labels_lie_in_a_file_beside_an_npy_file(name, text, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
+        (
+            "y.csv",
+            b"label\nu\nv\nu\nv\n",
+            "y.csv begins with 'label', which seems to be a header, so that there are 4 labels for 5 rows; "
+            "give one for each row",
+        ),
         ("y.csv", b"1\n2,3\n", "y.csv, line 2: several fields; write one label for each row of the inputs"),
         ("y.txt", b"\xff\n", "y.txt is not UTF-8 text; save it as UTF-8"),
         (

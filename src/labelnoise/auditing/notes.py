@@ -11,6 +11,8 @@ from labelnoise.auditing.scores import Scores
 from labelnoise.data.rows import counted
 
 FEW_ROWS = 100  # fewer say little
+FEW_LEARNT = 150  # rows of a class: networks that have learnt from fewer err where they are sure
+CONTRADICTED = 0.1  # of the labels, by such networks: more may well be their own errors
 NAMED = 5  # classes, at most
 SURER = 0.02  # by more than this, and chance, no good model that was measured was surer than labels explain
 
@@ -25,6 +27,7 @@ def notes(
     return (
         *_on_rows(evidence, rows),
         *(_on_agreeing(evidence) if agreement == 1 else _on_learning(evidence, rows, learnt)),
+        *(_on_few(rows, agreement) if learnt.any() and not evidence.own else ()),
         *_on_doubt(top),
         *(_on_sureness(top, agreement, rate) if learnt.any() else ()),
     )
@@ -59,6 +62,16 @@ def _on_learning(evidence: Evidence, rows: NDArray[np.int64], learnt: NDArray[np
 def _on_agreeing(evidence: Evidence) -> Iterator[str]:
     own = "; if it has learnt from these rows, give probabilities of models that have not" if evidence.own else ""
     yield f"the model agrees with every label, and finds no wrong one{own}"
+
+
+def _on_few(rows: NDArray[np.int64], agreement: float) -> Iterator[str]:
+    each = rows.sum() / len(rows)
+    if each < FEW_LEARNT and rows.sum() >= FEW_ROWS and 1 - agreement > CONTRADICTED:
+        yield (
+            f"networks that had {each:.0f} rows of a class to learn from, on average, contradict "
+            f"{100 * (1 - agreement):.0f} % of the labels, and some of that is their own error: the noise rate may be "
+            "too high, so look at rows before any are dropped, or give vectors of a large model (--embeddings)"
+        )
 
 
 def _on_doubt(top: NDArray[np.float32]) -> Iterator[str]:

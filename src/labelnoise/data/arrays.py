@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from labelnoise.config import Data
+from labelnoise.data.delimited import TOLD
 from labelnoise.data.factor import Origin
 from labelnoise.data.rows import Inputs, Rows, identified, numbered
 from labelnoise.errors import InputError
 
 CHANNELS = (1, 3, 4)
+HEADERS = {"label", "labels", "y", "target", "class", "given_label"}  # of labels in a text file
 SUFFIXES = (".npz", ".npy")
 WHOLE = ("x", "y", "y_true", "ids")
 PARTED = ("x_train", "y_train", "x_test", "y_test")
@@ -267,8 +269,16 @@ def label_file(path: Path, rows: int) -> Any:
         raise InputError(f"{path} is not UTF-8 text; save it as UTF-8") from None
     except csv.Error:
         raise InputError(f"{path} has a line too long for a label; write one for each row of the inputs") from None
-    wide = next((line for line, fields in enumerate(records, 1) if len(fields) > 1), 0)
+    before = int(bool(records) and TOLD.fullmatch(",".join(records[0]) + "\n") is not None)  # a line such as sep=;
+    wide = next((line for line, fields in enumerate(records[before:], 1 + before) if len(fields) > 1), 0)
     if wide:
         raise InputError(f"{path}, line {wide}: several fields; write one label for each row of the inputs")
-    labels = ["".join(fields) for fields in records]
-    return labels[1:] if len(labels) == rows + 1 else labels  # the first is a header
+    labels = ["".join(fields) for fields in records[before:]]
+    if len(labels) == rows + 1:
+        return labels[1:]  # the first is a header
+    if len(labels) == rows and labels[0].strip().lower() in HEADERS and labels[0] not in labels[1:]:
+        raise InputError(
+            f"{path} begins with {labels[0]!r}, which seems to be a header, so that there are {rows - 1:,} labels for "
+            f"{rows:,} rows; give one for each row"
+        )
+    return labels

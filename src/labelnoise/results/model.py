@@ -127,7 +127,10 @@ class Model:
         """Read a model; of a folder of runs, the one that noisy validation has chosen."""
         file = file_of(path)
         if not file.is_file():
-            raise InputError(f"there is no model {file}; `labelnoise train` writes one at its end")
+            raise InputError(
+                f"there is no model {file}; `labelnoise train` writes one at its end, "
+                "and where the disk was full it takes another --out"
+            )
         return cls(*_load(file, "it is damaged, or no model of labelnoise"))
 
     def predict(self, source: Any, *, id_column: str | None = None) -> Prediction:

@@ -39,9 +39,10 @@ def write_folder(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None
                 changed[target] = place.stat().st_mtime_ns
             write(draft / SEAL, json.dumps({"cleaned": dataset.fingerprint, "files": changed}))
             put(draft, out, old)
-            shutil.rmtree(old, ignore_errors=True)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
+            if out.exists():
+                shutil.rmtree(old, ignore_errors=True)
 
 
 def write_listing(root: Path, dataset: Dataset, done: Outcome, out: Path, home: Path) -> None:
