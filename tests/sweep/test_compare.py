@@ -382,6 +382,14 @@ def full_for(monkeypatch, is_full):
     monkeypatch.setattr(checkpoint, "save", tried)
 
 
+def test_on_a_full_disk_nothing_is_predicted_again_for_which_other_processes_would_not_be_there(tmp_path, monkeypatch):
+    asked, predict = [], run.on_test_part
+    monkeypatch.setattr(run, "on_test_part", lambda *given: asked.append(1) or predict(*given))
+    full_for(monkeypatch, lambda path: True)
+    compare(replace(JOB, methods=JOB.methods[:1]), tmp_path)
+    assert len(asked) == 1
+
+
 def test_without_space_for_details_and_a_model_what_is_measured_is_kept_and_not_trained_again(tmp_path, monkeypatch):
     full_for(monkeypatch, lambda path: True)
     outcome, heard = compare(JOB, tmp_path / "full")

@@ -70,7 +70,7 @@ def _on_few(rows: NDArray[np.int64], agreement: float) -> Iterator[str]:
         yield (
             f"networks that had {each:.0f} rows of a class to learn from, on average, contradict "
             f"{100 * (1 - agreement):.0f} % of the labels, and some of that is their own error: the noise rate may be "
-            "too high, so look at rows before any are dropped, or give vectors of a large model (--embeddings)"
+            "too high, so look at rows before any are dropped, or give better inputs, such as vectors of a large model"
         )
 
 

@@ -119,7 +119,7 @@ class _Ended(NamedTuple):
     problem: str = ""  # why it did not come to its end
 
 
-Heard = _Began | _Handed | _Ended
+_Heard = _Began | _Handed | _Ended
 
 
 class _Notes(Display):
@@ -187,7 +187,7 @@ class _Sweep:
     def hear(self, stream: Any) -> None:
         task = self.running[stream]
         try:
-            heard: Heard = self.ray.get(next(stream))
+            heard: _Heard = self.ray.get(next(stream))
         except self.ray.exceptions.RayError as problem:
             del self.running[stream]
             self.lose(task.pack, problem)
@@ -259,7 +259,7 @@ class _Sweep:
             self.ray.cancel(stream)
 
 
-def _work(pack: Pack, done: Collection[str], build: Builder, order: _Order) -> Iterator[Heard]:
+def _work(pack: Pack, done: Collection[str], build: Builder, order: _Order) -> Iterator[_Heard]:
     # The task, on some machine of the cluster; the driver has runs that are done already.
     yield _Began(platform.node(), os.getpid())
     for name, method in order.methods.items():

@@ -1,6 +1,7 @@
 """Packs into records, on this machine."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -198,16 +199,17 @@ def run_pack(pack: Pack, at: Workplace) -> None:
     place |= {"versions": versions(), "commit": code}
     with threads(threads_that_pay(net, batch * runner.runs_per_call)), at.execution.settings(at.device):
         training.run()
-        close = partial(_close, pack, journal, training, tasks)
         try:
-            full = _is_full(close)
+            found = _details(training)
         except InterruptError:
             training.save()  # at its end, from where it is closed at once
             raise
-        facts = {"runs": _runs(pack, training, tasks), "seconds": training.seconds}
-        journal.finish(facts | place | {"finished": _now()})
-        if full and _is_full(close):  # also without the checkpoint, of whose space that makes use
-            at.display.warn(_without_model(pack))
+    keep = partial(_keep, pack, journal, training, tasks, found)
+    full = _is_full(keep)
+    facts = {"runs": _runs(pack, training, tasks), "seconds": training.seconds}
+    journal.finish(facts | place | {"finished": _now()})
+    if full and _is_full(keep):  # also without the checkpoint, of whose space that makes use
+        at.display.warn(_without_model(pack))
     at.display.end(max((record.epoch + 1 for record in journal.read()), default=0))
 
 
@@ -222,26 +224,38 @@ def _executor(config: RunConfig, at: Workplace) -> str | None:
     return DISTRIBUTED
 
 
-def _close(pack: Pack, journal: Journal, training: Training, tasks: list[Task]) -> None:
-    # With the weights that noisy validation selects: what reports need, and the pack's model. But for a line, which is
-    # that of the last epoch: where one separates the classes, noisy validation is content with the first. Pictures are
-    # taken after the last epoch too, for it is the one that many papers show.
+def _details(training: Training) -> dict[str, Tensor]:
+    # What reports need, with the weights that noisy validation selects. But for a line, which is that of the last
+    # epoch: where one separates the classes, noisy validation is content with the first. Pictures are taken after the
+    # last epoch too, for it is the one that many papers show.
     found = line(training.executor, training.spec)
     last = on_test_part(training.executor, training.loader, training.spec.classes, training.interrupt.check)
     found |= {f"last_{name}": value for name, value in (last | _pictures(training)).items()}
-    training.executor.exchange_best()
-    try:
+    with _selected(training):
         found |= details(training.executor, training.loader, training.spec.classes, training.interrupt.check)
         found |= _pictures(training)
-        found |= shown(training.executor, training.loader)
-        checkpoint.save(journal.details, found, {})
+        return found | shown(training.executor, training.loader)
+
+
+def _keep(pack: Pack, journal: Journal, training: Training, tasks: list[Task], found: dict[str, Tensor]) -> None:
+    # Of several processes each may do so by itself: nothing is predicted.
+    checkpoint.save(journal.details, found, {})
+    with _selected(training):
         _save_model(pack, journal, training, tasks)
+
+
+@contextmanager
+def _selected(training: Training) -> Iterator[None]:
+    # Inside, the weights are those that noisy validation selects; who leaves it early saves the training at its end.
+    training.executor.exchange_best()
+    try:
+        yield
     finally:
-        training.executor.exchange_best()  # if it is left here, this is saved: the training at its end
+        training.executor.exchange_best()
 
 
 def _is_full(write: Callable[[], None]) -> bool:
-    # The disk; what is measured is kept all the same.
+    # The disk, which is no reason to throw measures away.
     try:
         write()
     except FullDiskError:
