@@ -17,6 +17,7 @@ from labelnoise.noise import (
     instance_dependent,
     open_set,
     parse,
+    published_instance,
     score_dependent,
     symmetric,
     vote,
@@ -107,6 +108,22 @@ def test_noise_by_inputs_is_that_of_its_function(text, draw):
     assert torch.equal(noisy.y_given, draw(DIGITS.x, DIGITS.y_given, 0.4, classes=10, seed=3))
 
 
+def test_published_draws_are_those_of_the_whole_training_set_in_its_order():
+    test = torch.arange(5, len(DIGITS), 7)
+    data, learnable = replace(DIGITS, test=test), np.setdiff1d(np.arange(len(DIGITS)), test)
+    given = published_instance(DIGITS.x[learnable], DIGITS.y_given[learnable], 0.4, classes=10, seed=3)
+    changed = torch.from_numpy(learnable[::2].copy())
+    noisy = corrupt(data, "instance:0.4:published", seed=3, rows=changed)
+    assert torch.equal(noisy.y_given[changed], given[::2])
+    assert torch.equal(noisy.y_given[learnable[1::2]], DIGITS.y_given[learnable[1::2]])
+    assert torch.equal(noisy.y_given[test], DIGITS.y_given[test])
+
+
+def test_published_draws_come_on_top_of_others():
+    again = corrupt(corrupt(DIGITS, "instance:0.4:published", seed=0), "instance:0.4:published", seed=0)
+    assert 0.4 < again.noise_rate < 0.8
+
+
 def test_noise_by_annotators_is_their_vote():
     y = DIGITS.y_given.numpy()
     given = vote(annotate(y, annotators(10, 0.3), seed=2), "aggregate", y_true=y, seed=2)
@@ -142,6 +159,7 @@ FOR_EVER = {
     "sparse:high": "18f4fee26c09df98",
     "uniform:high:stated": "629eea4227ffa3ae",
     "instance:0.4:centred": "17b403bea35a477d",
+    "instance:0.4:published": "541b3b52f8e28895",
     "annotators:0.4:random": "163819792d9cbe20",
     "annotators:0.4:worst": "8a2f99e0f42f266d",
     "open_set:0.4": "0781c995499b8a8f",

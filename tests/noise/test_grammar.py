@@ -49,6 +49,7 @@ def test_a_noise_is_read_from_its_text(text, definition, T):
     [
         ("instance:0.2", "instance:0.2:raw", expected_rate(0.2)),
         ("instance:0.45:centred", "instance:0.45:centred", expected_rate(0.45)),
+        ("instance:0.45:published", "instance:0.45:published", expected_rate(0.45)),
         ("score:0.3", "score:0.3", 0.3),
         ("open_set:0.25", "open_set:0.25", 0.25),
         ("open_set:0.25:circles", "open_set:0.25:circles", 0.25),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from labelnoise.data.dataset import DATASETS
 from labelnoise.data.standard.catalogue import CARDS
@@ -11,7 +11,15 @@ from labelnoise.errors import InputError
 from labelnoise.noise import published
 from labelnoise.noise.annotators import VOTES, Vote
 from labelnoise.noise.instance import Features
-from labelnoise.noise.kinds import Noise, by_annotators, by_class, by_foreign, by_instance, by_score
+from labelnoise.noise.kinds import (
+    Noise,
+    by_annotators,
+    by_class,
+    by_foreign,
+    by_instance,
+    by_published_instance,
+    by_score,
+)
 from labelnoise.noise.matrix import (
     TransitionMatrix,
     asymmetric,
@@ -136,10 +144,12 @@ def _uniform(wish: Wish) -> Noise:
 
 @NOISES.register("instance")
 def _instance(wish: Wish) -> Noise:
-    """instance:R[:raw|centred], part-dependent: the input decides which wrong label."""
+    """instance:R[:raw|centred|published], part-dependent: the input decides which wrong label."""
     wish.only(2)
-    features: tuple[Features, ...] = ("raw", "centred")
-    rate, chosen = wish.rate(), wish.variant(features)
+    variants: tuple[Features | Literal["published"], ...] = ("raw", "centred", "published")
+    rate, chosen = wish.rate(), wish.variant(variants)
+    if chosen == "published":
+        return by_published_instance(wish.named(rate, chosen), rate)
     return by_instance(wish.named(rate, chosen), rate, chosen)
 
 

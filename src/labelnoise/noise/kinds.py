@@ -14,7 +14,9 @@ from labelnoise.noise.flip import Draws, redraw
 from labelnoise.noise.instance import Features, expected_rate, instance_dependent, score_dependent
 from labelnoise.noise.matrix import TransitionMatrix, check_rate
 from labelnoise.noise.open_set import FOREIGN, open_set, scrambled
+from labelnoise.noise.published_instance import published_instance
 
+OLD_SEEDS = 2**32  # that numpy's old generator takes
 SCRAMBLED = 10_000  # inputs made to draw from where no foreign data are named
 
 Draw = Callable[[Dataset, Tensor, int], Dataset]  # data set, rows that it may change, seed
@@ -65,6 +67,20 @@ def by_instance(definition: str, rate: float, features: Features) -> Noise:
         return _given(
             dataset, rows, instance_dependent(x, y, rate, classes=classes, seed=seed, features=features)[rows].numpy()
         )
+
+    return Noise(definition, expected_rate(rate), None, draw)
+
+
+def by_published_instance(definition: str, rate: float) -> Noise:
+    """Part-dependent noise of all rows that are not kept for the test, by the random numbers of public code."""
+    check_rate(rate)
+
+    def draw(dataset: Dataset, rows: Tensor, seed: int) -> Dataset:
+        x, given, drawn = _in_memory(definition, dataset), dataset.y_given.clone(), dataset.learnable
+        given[drawn] = published_instance(
+            x[drawn], given[drawn], rate, classes=len(dataset.classes), seed=seed % OLD_SEEDS
+        )
+        return _given(dataset, rows, given[rows].numpy())
 
     return Noise(definition, expected_rate(rate), None, draw)
 
