@@ -79,7 +79,7 @@ def test_a_method_that_never_predicts_a_class_is_named_with_its_folder(fabricate
     store = recount(folder(fabricate, 0.4, methods=["gce"], classes=("no", "yes")), {"gce": [[[9, 0], [5, 0]]] * 3})
     html = over_noise([store, folder(fabricate, 0.1, methods=["gce"], classes=("no", "yes"))])
     assert re.findall(r"<li>(.*never.*)</li>", html) == [
-        f"{store.folder}: On the test part gce never predicts class yes (3 of 3 runs)."
+        f"{store.folder}: On the test part gce never predicts class yes (in 3 of 3 runs)."
     ]
 
 

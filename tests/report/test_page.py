@@ -398,7 +398,7 @@ def test_where_classes_differ_much_in_size_the_answer_says_what_that_hides(fabri
     store = recount(fabricate([named("ce")], classes=("no", "yes")), counts)
     answer = re.search('<p class="answer">(.*?)</p>', page(store))[1].replace("\u00a0", " ")
     assert "Balanced over classes, which differ much in size, that is 50.0 ± 0.0 %." in answer
-    assert "On the test part ce never predicts class yes (3 of 3 runs)." in answer
+    assert "On the test part ce never predicts class yes (in 3 of 3 runs)." in answer
 
 
 def test_the_recall_of_every_class_is_shown_for_every_method(fabricate):

@@ -405,5 +405,5 @@ def test_a_failed_run_is_in_no_balanced_figure(fabricate, recount):
 
 def test_a_method_that_never_predicts_a_class_is_named(fabricate, recount):
     assert [note for note in summarise(uneven(fabricate, recount)).notes if "never" in note] == [
-        "On the test part gce never predicts class yes (2 of 3 runs)."
+        "On the test part gce never predicts class yes (in 2 of 3 runs)."
     ]

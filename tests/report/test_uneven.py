@@ -43,7 +43,7 @@ def test_a_run_without_counts_is_passed_over():
 
 def test_a_class_that_some_runs_never_predict_is_named_with_their_number():
     blind, seeing = [[9, 0], [3, 0]], [[9, 0], [2, 1]]
-    expected = "On the test part gce never predicts class yes ({} of {})."
+    expected = "On the test part gce never predicts class yes (in {} of {})."
     assert never_predicted("gce", runs(blind, blind, seeing), NAMES) == [expected.format(2, "3 runs")]
     assert never_predicted("gce", runs(blind), NAMES) == [expected.format(1, "1 run")]
 
@@ -61,6 +61,7 @@ def test_of_many_classes_those_that_most_runs_miss_are_named_and_the_rest_counte
     none, one = torch.zeros(5, 5), torch.zeros(5, 5)
     none[:, 0] = one[:, 0] = 2
     one[1, 1] = 1
+    both = "(in 2 of 2 runs)"
     assert never_predicted("ce", runs(none.tolist(), one.tolist()), NAMES) == [
-        'On the test part ce never predicts classes "a, b" (2 of 2 runs), d (2 of 2 runs), e (2 of 2 runs) and 1 more.'
+        f'On the test part ce never predicts classes "a, b" {both}, d {both}, e {both} and 1 more.'
     ]

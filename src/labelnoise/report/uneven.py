@@ -42,7 +42,7 @@ def never_predicted(label: str, runs: Iterable[Run], names: Sequence[str]) -> li
     classes = sorted((k for k, times in enumerate(often) if times), key=lambda k: -often[k])
     if not classes:
         return []
-    told = [f"{listed([names[k]])} ({often[k]} of {counted(len(counts), 'run')})" for k in classes[:NAMED]]
+    told = [f"{listed([names[k]])} (in {often[k]} of {counted(len(counts), 'run')})" for k in classes[:NAMED]]
     more = f" and {len(classes) - NAMED} more" if len(classes) > NAMED else ""
     noun = "class" if len(classes) == 1 else "classes"
     return [f"On the test part {label} never predicts {noun} {', '.join(told)}{more}."]
