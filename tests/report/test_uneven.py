@@ -20,7 +20,15 @@ def sized(*sizes):
 
 @pytest.mark.parametrize(
     ("sizes", "uneven"),
-    [((40, 10), True), ((39, 10), False), ((10, 25, 40), True), ((10, 10), False), ((0, 30, 10), False), ((7,), False)],
+    [
+        ((40, 10), True),
+        ((39, 10), False),
+        ((10, 25, 40), True),
+        ((10, 10), False),
+        ((0, 30, 10), False),
+        ((7,), False),
+        ((0, 0), False),
+    ],
 )
 def test_classes_are_uneven_where_the_largest_is_four_times_the_smallest_that_occurs(sizes, uneven):
     assert is_uneven([sized(*sizes)]) == uneven

@@ -19,9 +19,9 @@ def confusions(runs: Iterable[Run]) -> list[Tensor]:
 
 
 def is_uneven(counts: Sequence[Tensor]) -> bool:
-    """Whether the largest class is at least four times the smallest, among those that occur."""
+    """Whether the largest class has at least four times the rows of some other that occurs."""
     sizes = _sizes(counts)
-    return bool(sizes.max() >= UNEVEN * sizes[sizes > 0].min())
+    return bool((sizes.max() >= UNEVEN * sizes[sizes > 0]).any())
 
 
 def one_class_alone(counts: Sequence[Tensor], names: Sequence[str]) -> str:
