@@ -75,6 +75,14 @@ def test_a_method_may_lack_in_a_folder(fabricate):
     assert [len(cells(html, label)) for label in ("ce", "gce")] == [2, 1]
 
 
+def test_a_method_that_never_predicts_a_class_is_named_with_its_folder(fabricate, recount):
+    store = recount(folder(fabricate, 0.4, methods=["gce"], classes=("no", "yes")), {"gce": [[[9, 0], [5, 0]]] * 3})
+    html = over_noise([store, folder(fabricate, 0.1, methods=["gce"], classes=("no", "yes"))])
+    assert re.findall(r"<li>(.*never.*)</li>", html) == [
+        f"{store.folder}: On the test part gce never predicts class yes (in 3 of 3 runs)."
+    ]
+
+
 def test_without_details_the_accuracies_are_shown(fabricate):
     stores = [folder(fabricate, rate) for rate in RATES]
     for path in stores[0].folder.glob("*/details.safetensors"):

@@ -393,6 +393,25 @@ def test_the_answer_names_the_chosen_method_and_plain_cross_entropy(fabricate):
     assert "Plain cross-entropy (ce) reaches" in text
 
 
+def test_where_classes_differ_much_in_size_the_answer_says_what_that_hides(fabricate, recount):
+    counts = {"ce": [[[90, 0], [10, 0]]] * 3}
+    store = recount(fabricate([named("ce")], classes=("no", "yes")), counts)
+    answer = re.search('<p class="answer">(.*?)</p>', page(store))[1].replace("\u00a0", " ")
+    assert "Balanced over classes, which differ much in size, that is 50.0 ± 0.0 %." in answer
+    assert "On the test part ce never predicts class yes (in 3 of 3 runs)." in answer
+
+
+def test_the_recall_of_every_class_is_shown_for_every_method(fabricate):
+    store = small(fabricate)
+    cells = [cell.strip() for cell in Reader(page(store)).cells]
+    place = cells.index("macro F1") + 2 + len(SMALL)
+    assert cells[place] == "0"
+    for column, name in enumerate(SMALL):
+        confusions = [r.details["test_confusion"] for r in store.runs().values() if r.config["method"]["name"] == name]
+        found = [100 * (each[0, 0] / each[0].sum()).item() for each in confusions]
+        assert cells[place + 2 + column] == f"{mean(found):.1f} ± {stdev(found):.1f}"
+
+
 def test_how_to_get_the_same_again_is_quoted_for_a_shell(fabricate):
     store = small(fabricate, epochs=2, folder="my runs")
     text = "".join(Reader(page(store)).text)

@@ -358,3 +358,52 @@ def test_a_class_that_is_never_predicted_is_left_out_of_fit(fabricate):
 
 def test_without_counts_of_both_parts_nothing_is_told(fabricate):
     assert informed(counted(fabricate, test_confusion=[[5, 0], [5, 0]])) == {}
+
+
+UNEVEN = {  # method -> label by prediction of three seeds
+    "ce": [[[86, 4], [4, 6]], [[88, 2], [5, 5]], [[84, 6], [4, 6]]],
+    "gce": [[[90, 0], [10, 0]], [[90, 0], [10, 0]], [[89, 1], [10, 0]]],
+}
+
+
+def uneven(fabricate, recount, counts=UNEVEN, **settings):
+    methods = [named(method) for method in counts]
+    return recount(fabricate(methods, classes=("no", "yes"), **settings), counts)
+
+
+def test_where_classes_differ_much_in_size_balanced_accuracy_is_a_column_with_marks(fabricate, recount):
+    summary = summarise(uneven(fabricate, recount))
+    assert summary.columns == ("last", "selected", "oracle", "balanced")
+    for row in summary.rows:
+        expected = [(a / (a + b) + d / (c + d)) / 2 for (a, b), (c, d) in UNEVEN[row.method]]
+        assert row.accuracies["balanced"] == pytest.approx(expected)
+    assert [row.not_worse["balanced"] for row in summary.rows] == [True, False]
+
+
+def test_where_classes_differ_much_in_size_it_says_what_the_largest_alone_would_give(fabricate, recount):
+    expected = "Classes differ much in size: to predict nothing but class no would give 90.0 %, and 50.0 % balanced."
+    assert expected in summarise(uneven(fabricate, recount)).notes
+
+
+def test_classes_of_like_size_have_the_usual_columns(fabricate, recount):
+    even = {"ce": [[[30, 20], [20, 30]]] * 3, "gce": [[[40, 10], [10, 40]]] * 3}
+    summary = summarise(uneven(fabricate, recount, even))
+    assert summary.columns == ("last", "selected", "oracle")
+    assert not any("Classes differ" in note for note in summary.notes)
+
+
+def test_there_is_no_balanced_column_where_some_runs_were_not_counted(fabricate, recount):
+    store = uneven(fabricate, recount)
+    next(store.folder.glob("ce-*/details.safetensors")).unlink()
+    assert "balanced" not in summarise(Store.read(store.folder)).columns
+
+
+def test_a_failed_run_is_in_no_balanced_figure(fabricate, recount):
+    row = summarise(uneven(fabricate, recount, failed=[("ce", 1)])).rows[0]
+    assert len(row.accuracies["balanced"]) == row.runs == 2
+
+
+def test_a_method_that_never_predicts_a_class_is_named(fabricate, recount):
+    assert [note for note in summarise(uneven(fabricate, recount)).notes if "never" in note] == [
+        "On the test part gce never predicts class yes (in 2 of 3 runs)."
+    ]

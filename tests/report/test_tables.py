@@ -1,3 +1,4 @@
+from dataclasses import replace
 from io import StringIO
 from statistics import mean, stdev
 
@@ -78,6 +79,32 @@ def test_a_row_with_failed_runs_says_how_many_of_how_many():
     text = printed(summary([row("ce", [], failed=2), row("gce", [0.5], failed=1)]))
     assert "0 of 2 │    – │" in text
     assert "1 of 2 │ 50.0 │" in text
+
+
+BALANCED = {"balanced": [0.5, 0.625, 0.75]}
+
+
+def balanced(label, values, **settings):
+    usual = row(label, values, **settings)
+    return replace(
+        usual, accuracies=usual.accuracies | BALANCED, not_worse=usual.not_worse | dict.fromkeys(BALANCED, True)
+    )
+
+
+def test_a_fourth_column_is_shown_and_explained_where_rows_have_it():
+    shown = summary([balanced("ce", ACCURACIES["ce"])])
+    assert [column.header for column in table(shown).columns][2:] == ["last", "selected", "oracle", "balanced"]
+    text = printed(shown)
+    assert "* 62.5 ± 12.5" in text
+    assert "\nbalanced: mean over classes" in text
+    assert "\nbalanced: " not in printed(summary(ROWS))
+    assert markdown(shown).rstrip().endswith("| **62.5 ± 12.5** |")
+
+
+def test_four_columns_fit_into_eighty_characters():
+    text = printed(summary([balanced("logistic_normal", [0.91, 0.92, 0.93], best=True)]), width=80)
+    (line,) = (line for line in text.splitlines() if "logistic_normal" in line)
+    assert line.count("* 92.0 ± 1.0") == 1
 
 
 def test_markdown_has_marked_figures_in_bold_and_no_stray_columns():

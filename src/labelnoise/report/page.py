@@ -14,6 +14,7 @@ from labelnoise.files import write
 from labelnoise.metrics import binned_ece, matrix_error, shares
 from labelnoise.report import figures
 from labelnoise.report.canvas import Floats
+from labelnoise.report.classes import by_class, class_counts
 from labelnoise.report.figures import Curve, Plane
 from labelnoise.report.measured import (
     history,
@@ -27,14 +28,14 @@ from labelnoise.report.measured import (
     told,
 )
 from labelnoise.report.selection import instance_transitions, remade, selected, weights
-from labelnoise.report.summary import Row, Summary, significant, summary_of, trials_of
+from labelnoise.report.summary import BALANCED, Row, Summary, significant, summary_of, trials_of
 from labelnoise.report.tables import MEANING, count, head, spread
 from labelnoise.report.template import Panel, fill, legend
+from labelnoise.report.uneven import never_predicted
 from labelnoise.results.select import TEST, NoisyValidation
 from labelnoise.results.store import Run, Store
 from labelnoise.sweep.headline import network
 
-MOST_COUNTED = 20  # classes up to which their rows are counted one by one
 MOST_CALIBRATED = 8  # methods up to which all have a reliability diagram
 BINS, FINE_BINS = 15, 100  # of confidence, in a diagram and for a second error
 CONFUSED = 10  # pairs of classes in the list of the most confused
@@ -67,12 +68,12 @@ def page(store: Store) -> str:
         summary=summary,
         answer=re.sub(r"(?<=[\d±]) (?=[±%\d])", "\u00a0", _answer(summary, facts)),  # numbers stay in one line
         facts=_facts(summary, facts),
-        classes=_class_counts(names, rows),
+        classes=class_counts(names, rows),
         numbered=len(names) > figures.MOST_NAMES,
         notes=facts["data"]["notes"],
         table=_table(summary),
         head=head(summary),
-        meaning=MEANING,
+        meaning={name: MEANING[name] for name in summary.columns},
         legend=legend([row.label for row in rows]),
         curves=_curves(rows, summary),
         training=_training(rows),
@@ -88,6 +89,8 @@ def page(store: Store) -> str:
         instance=instance_transitions(rows, names),
         told=told(rows) if facts["data"]["truth"] != "unknown" else [],
         calibration=_calibration(summary.best, rows),
+        doubtful=facts["data"]["truth"] == "unknown",
+        by_class=by_class(summary.best, rows, names),
         confusion=_confusion(summary.best, names),
         searches=(tried := trials_of(held)),
         sensitivities=sensitivities(tried),
@@ -113,8 +116,11 @@ def _answer(summary: Summary, facts: Mapping[str, Any]) -> str:
     reached = f"{spread(best.accuracies['selected'])} % on the test part against {summary.reference}"
     if len(summary.rows) == 1:
         told.append(f"{best.label} reaches {reached}, its epoch chosen on noisy validation.")
-        return " ".join(told)
-    told.append(f"Noisy validation, which needs no clean label, would choose {best.label}: {reached}.")
+    else:
+        told.append(f"Noisy validation, which needs no clean label, would choose {best.label}: {reached}.")
+    if BALANCED in best.accuracies:
+        told.append(f"Balanced over classes, which differ much in size, that is {spread(best.accuracies[BALANCED])} %.")
+    told += never_predicted(best.label, best.finished, data["classes"])
     if plain is not None and plain is not best:
         chosen, last = spread(plain.accuracies["selected"]), spread(plain.accuracies["last"])
         told.append(
@@ -147,13 +153,6 @@ def _facts(summary: Summary, facts: Mapping[str, Any]) -> dict[str, str]:
         "Network": f"{network(Named(**base['net']))}, {base['train']['epochs']} epochs, "
         f"batches of {base['train']['batch']}",
     }
-
-
-def _class_counts(names: Sequence[str], rows: Sequence[Row]) -> list[tuple[str, int]]:
-    tested = next((counts for row in rows for counts in measured_once(row, "test_confusion")), None)
-    if tested is None or len(names) > MOST_COUNTED:
-        return []
-    return [(name, int(number)) for name, number in zip(names, tested.sum(1), strict=True)]
 
 
 def _table(summary: Summary) -> list[dict[str, Any]]:

@@ -16,8 +16,9 @@ from labelnoise.data.rows import counted
 from labelnoise.errors import InputError
 from labelnoise.losses import divergence
 from labelnoise.methods import METHODS
-from labelnoise.metrics import divergence_values
+from labelnoise.metrics import balanced_accuracy, divergence_values
 from labelnoise.metrics.fitness import fitness
+from labelnoise.report.uneven import confusions, is_uneven, never_predicted, one_class_alone
 from labelnoise.results.select import SELECTIONS, NoisyValidation, accuracy_on_test
 from labelnoise.results.store import VARIOUS, Contents, Run, Store
 from labelnoise.results.unlike import unlike
@@ -33,6 +34,7 @@ REFERENCE = {
     "unknown": "given labels",
 }
 DIVERGENCES = {"total variation": "total_variation", "Jensen-Shannon": "jensen_shannon", "KL": "kl"}
+BALANCED = "balanced"  # a column where classes differ much in size
 COUNTED = {"test_confusion", "validation_counts"}
 CAUTION = (
     "True labels are unknown: the given labels of the test part are partly wrong themselves, so these figures compare "
@@ -49,9 +51,9 @@ class Row:
     settings: dict[str, Any]
     runs: int
     failed: int
-    accuracies: dict[str, list[float]]  # selection rule -> one per run, ordered by seed
+    accuracies: dict[str, list[float]]  # column -> one per run, ordered by seed; a column for each selection rule
     scores: list[float]  # on noisy validation, of the selected epoch of each run
-    not_worse: dict[str, bool]  # selection rule -> not significantly worse than the best of that column
+    not_worse: dict[str, bool]  # column -> not significantly worse than the best of that column
     finished: tuple[Run, ...]  # the runs themselves, ordered by seed
 
 
@@ -65,6 +67,11 @@ class Summary:
     rows: list[Row]  # in the order in which methods were finished
     best: Row | None  # which noisy validation would choose, by the highest mean score
     notes: list[str]  # what a reader must know beside the figures, a sentence each
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the figures of a row are called."""
+        return tuple(self.rows[0].accuracies if self.rows else (rule.name for rule in SELECTIONS))
 
     @property
     def winner(self) -> str | None:
@@ -96,7 +103,9 @@ def summary_of(held: Contents) -> Summary:
     for run in counted:
         groups.setdefault(_key(run.config), []).append(run)
     labels = labelled([_described(group[0].config) for group in groups.values()], _searched(held))
-    rows = _marked([_row(label, group) for label, group in zip(labels, groups.values(), strict=True)])
+    found = [_row(label, group) for label, group in zip(labels, groups.values(), strict=True)]
+    uneven = _is_uneven(found)
+    rows = _marked(list(map(_balanced, found)) if uneven else found)
     facts, noise = held.facts, held.facts["base"]["noise"]
     choice = _choose(rows, {search["chosen"] for search in held.searches.values()})
     return Summary(
@@ -106,6 +115,7 @@ def summary_of(held: Contents) -> Summary:
         rows=rows,
         best=choice.best if choice else None,
         notes=[
+            *([one_class_alone(_counts(rows), facts["data"]["classes"])] if uneven else []),
             *cautions(held, rows),
             *_notes(rows),
             *_absent(held),
@@ -222,11 +232,26 @@ def _row(label: str, runs: Sequence[Run]) -> Row:
     )
 
 
+def _counts(rows: Sequence[Row]) -> list[Tensor]:
+    return [each for row in rows for each in confusions(row.finished)]
+
+
+def _is_uneven(rows: Sequence[Row]) -> bool:
+    counts = _counts(rows)
+    return 0 < len(counts) == sum(row.runs for row in rows) and is_uneven(counts)
+
+
+def _balanced(row: Row) -> Row:
+    # with the mean recall over classes of the selected epochs
+    values = [balanced_accuracy(each).item() for each in confusions(row.finished)]
+    return replace(row, accuracies={**row.accuracies, BALANCED: values}, not_worse={**row.not_worse, BALANCED: False})
+
+
 def _marked(rows: Sequence[Row]) -> list[Row]:
     tested = _tested(rows)
     if len(tested) < 2:
         return list(rows)
-    best = {rule.name: max((row.accuracies[rule.name] for row in tested), key=mean) for rule in SELECTIONS}
+    best = {name: max((row.accuracies[name] for row in tested), key=mean) for name in rows[0].accuracies}
     return [
         replace(row, not_worse={name: not significant(row.accuracies[name], values) for name, values in best.items()})
         if row.runs > 1
@@ -265,11 +290,13 @@ def _noise(runs: Sequence[Run], truth: str) -> str:
 
 
 def cautions(held: Contents, rows: Sequence[Row]) -> list[str]:
-    """What else than the method may make its figures: what it was told, and runs that were not made alike."""
+    """What else than the method may make its figures, such as what it was told; and classes that it never predicts."""
+    names = held.facts["data"]["classes"]
     found = [CAUTION] if held.facts["data"]["truth"] == "unknown" else []
     for row in rows:
         if by_rate := told_settings(held, row):
             found.append(f"{row.label} was told the noise rate ({described(by_rate, by_rate)}).")
+        found += never_predicted(row.label, row.finished, names)
     differ = {row.label: unlike([run.pack.facts for run in row.finished]) for row in rows}
     return found + [f"{label}: its runs were not made alike: {what}." for label, what in differ.items() if what]
 

@@ -14,6 +14,7 @@ MEANING = {
     "last": "after the last epoch",
     "selected": "epoch chosen on noisy validation",
     "oracle": "best epoch on the test part itself, which nobody can choose in practice: not to be quoted as a result",
+    "balanced": "mean over classes of the share found (recall), at the selected epoch; the report shows each class",
 }
 
 
@@ -35,7 +36,7 @@ def show(summary: Summary, console: Console) -> None:
     lines = [f"\n{summary.title}: {summary.noise_rate}", head(summary)]
     console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
     console.print(table(summary))
-    explained = [f"{name}: {meaning}" for name, meaning in MEANING.items()]
+    explained = [f"{name}: {MEANING[name]}" for name in summary.columns]
     notes = [note.replace("Marked:", "*:") for note in summary.notes]
     console.print("\n".join(explained + notes), highlight=False, markup=False, soft_wrap=True)
 
@@ -47,19 +48,21 @@ def head(summary: Summary) -> str:
 
 def table(summary: Summary) -> Table:
     """The figures for a terminal."""
-    result = Table()
+    tight = len(summary.columns) > len(SELECTIONS)  # to fit into eighty characters
+    result = Table(collapse_padding=tight, pad_edge=not tight)
     result.add_column("method")
     result.add_column("runs", justify="right")
-    for rule in SELECTIONS:
-        result.add_column(rule.name, justify="right")
+    for name in summary.columns:
+        result.add_column(name, justify="right")
     for row in summary.rows:
-        result.add_row(Text(row.label), count(row), *(_figure(row, rule.name) for rule in SELECTIONS))
+        result.add_row(Text(row.label), count(row), *(_figure(row, name) for name in summary.columns))
     return result
 
 
 def markdown(summary: Summary) -> str:
     """The figures as a table for a document, marked ones in bold."""
-    lines = ["| method | runs | " + " | ".join(rule.name for rule in SELECTIONS) + " |", "|---|--:|" + "--:|" * 3]
+    columns = summary.columns
+    lines = [f"| method | runs | {' | '.join(columns)} |", "|---|--:|" + "--:|" * len(columns)]
     for row in summary.rows:
         figures = {name: spread(values) for name, values in row.accuracies.items()}
         cells = [f"**{text}**" if row.not_worse[name] else text for name, text in figures.items()]
@@ -67,6 +70,6 @@ def markdown(summary: Summary) -> str:
     return f"{summary.title}: {summary.noise_rate}; {head(summary)}\n\n" + "\n".join(lines) + "\n"
 
 
-def _figure(row: Row, rule: str) -> Text:
-    figure = spread(row.accuracies[rule])
-    return Text(f"* {figure}", style="bold") if row.not_worse[rule] else Text(figure)
+def _figure(row: Row, column: str) -> Text:
+    figure = spread(row.accuracies[column])
+    return Text(f"* {figure}", style="bold") if row.not_worse[column] else Text(figure)
