@@ -1,6 +1,6 @@
 import os
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,18 @@ def test_files_come_together_and_replace_old_ones(tmp_path):
         assert sorted(path.name for path in out.iterdir()) == ["folder", "page"]
         assert (out / "page").read_text() == text
         assert [path.name for path in (out / "folder").iterdir()] == [text]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_is_to_go_goes_with_the_coming_of_the_others(tmp_path, fails):
+    for name in ("old", "older"):
+        (tmp_path / name).mkdir()
+    with suppress(KeyboardInterrupt), drafted(tmp_path, gone=[tmp_path / "old"]) as draft:
+        (draft / "new").touch()
+        assert (tmp_path / "old").exists()
+        if fails:
+            raise KeyboardInterrupt
+    assert sorted(path.name for path in tmp_path.iterdir()) == (["old", "older"] if fails else ["new", "older"])
 
 
 def interrupted(out):

@@ -2,7 +2,7 @@
 
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,8 +15,11 @@ LOCK = "lock"  # in each of them, held by the process that writes there for as l
 
 
 @contextmanager
-def drafted(out: Path) -> Iterator[Path]:
-    """A folder to write to; what is in it comes into `out` at the end. Where something fails, no trace is left."""
+def drafted(out: Path, *, gone: Iterable[Path] = ()) -> Iterator[Path]:
+    """A folder to write to; what is in it comes into `out` at the end, and from there goes what is `gone`.
+
+    Where something fails, no trace is left.
+    """
     made = [folder for folder in (out, *out.parents) if not folder.exists()]  # the deepest first
     with explained(out):
         try:
@@ -25,6 +28,8 @@ def drafted(out: Path) -> Iterator[Path]:
                 yield draft
                 for path in sorted(draft.iterdir()):
                     put(path, out / path.name, old / path.name)
+                for path in gone:
+                    path.rename(old / path.name)
         finally:
             for folder in made:
                 with suppress(OSError):  # it holds what was written
