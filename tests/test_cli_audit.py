@@ -115,7 +115,7 @@ def test_an_audit_writes_its_files_and_tells_them(survey, suspects, tmp_path):
     suspects("p3", "p4")
     result = run(survey, *COLUMNS)
     assert result.exit_code == 0, result.output
-    assert {path.name for path in (tmp_path / "audit").iterdir()} == FILES | {"cleaned.csv"}
+    assert {path.name for path in (tmp_path / "audit").iterdir()} == FILES | {"cleaned.csv", ".audit.json"}
     assert "About 10.0 % of the labels are wrong (between 5.0 and 20.0 %)" in result.output
     assert "p3   yes    no         90 %   because" in result.output
     assert all(f"audit/{name}" in result.output for name in FILES)

@@ -193,17 +193,13 @@ def test_what_is_computed_is_drawn_at_once(tmp_path):
     assert (tmp_path / "out" / "label_smoothing-fig1-paper.svg").exists()
 
 
-def test_what_is_computed_has_no_cells_to_choose(tmp_path):
-    result = run("label_smoothing/fig1", "--only", "data=mnist", "--out", str(tmp_path / "out"))
-    assert (result.exit_code, result.output.count("\n")) == (2, 1)
-    assert "no cell has data 'mnist'" in result.output
-
-
-@pytest.mark.parametrize("option", [("--seeds", "3"), ("--recipe", "fast")])
-def test_what_is_computed_has_neither_seeds_nor_recipe(option, tmp_path):
+@pytest.mark.parametrize(
+    "option", [("--seeds", "3"), ("--recipe", "fast"), ("--only", "data=mnist"), ("--methods", "CE")]
+)
+def test_what_is_computed_has_neither_cells_to_choose_nor_seeds_nor_recipe(option, tmp_path):
     result = run("label_smoothing/fig1", *option, "--out", str(tmp_path / "out"))
     assert (result.exit_code, result.output.count("\n")) == (2, 1)
-    assert "label_smoothing/fig1 is computed, nothing is trained; leave out --seeds and --recipe" in result.output
+    assert "label_smoothing/fig1 is computed, nothing is trained; leave out --only, --methods, --se" in result.output
 
 
 def test_a_figure_is_not_searched():

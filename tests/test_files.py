@@ -136,3 +136,9 @@ def test_drafts_of_a_killed_process_are_discarded_and_nothing_else(path, monkeyp
     write(path, "whole")
     discard_drafts(path.parent)
     assert names(path.parent) == ["words.txt"]
+
+
+def test_a_folder_of_drafts_may_be_of_a_living_process_and_stays(tmp_path):
+    (tmp_path / ".0123456789abcdef.draft").mkdir()
+    discard_drafts(tmp_path)
+    assert len(names(tmp_path)) == 1

@@ -73,11 +73,11 @@ def reproduce(
     figure = figures(wanted.paper).get(wanted.name)
     wishes = parsed([*only, *(listed(methods) if methods is not None else ())])
     everything = figure.cells if figure else wanted.paper.cells(wanted.name)
-    cells = chosen(everything, wishes) if everything or wishes else []
     if search and figure:
         raise InputError("a figure is drawn with the settings of its authors; leave out --search")
-    if not everything and (seeds or recipe != "paper"):
-        raise InputError(f"{what} is computed, nothing is trained; leave out --seeds and --recipe")
+    if not everything and (wishes or seeds or recipe != "paper"):
+        raise InputError(f"{what} is computed, nothing is trained; leave out --only, --methods, --seeds and --recipe")
+    cells = chosen(everything, wishes)
     recipe = f"{recipe}-search" if search else recipe
     seeds = seeds or (figure.seeds if figure else wanted.paper.facts["protocol"]["seeds"])
     place, parts = find_device(device), groups(wanted.paper, cells, recipe)

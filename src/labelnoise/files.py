@@ -48,9 +48,10 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def discard_drafts(folder: Path) -> None:
-    """Remove what a killed process left half written, in a folder that nobody else writes to."""
+    """Remove files that a killed process left half written, in a folder that nobody else writes to."""
     for leftover in folder.glob("*.draft"):
-        leftover.unlink(missing_ok=True)
+        if not leftover.is_dir():
+            leftover.unlink(missing_ok=True)
 
 
 def _fill(draft: Path, content: Content) -> None:

@@ -19,7 +19,7 @@ def test_a_table_goes_by_the_name_of_its_paper():
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("logistic_normal", "paper 'logistic_normal' has no ''; it has table1, table2, table3"),
+        ("logistic_normal", "'logistic_normal' is a paper; name a table or figure of it; it has table1, table2"),
         ("causal_nl/table9", "has no 'table9'; it has table1, table2"),
         ("causal/table1", "there is no paper 'causal'; did you mean 'causal_nl'"),
     ],

@@ -39,6 +39,15 @@ def test_methods_that_are_the_same_training_are_said_to_be(monkeypatch):
     assert "resnet32: LS 0.0 = FC 0.0 = BC 0.0, LS 0.1, FC 0.1, BC 0.1 × 1 noise × 3 seeds, 12 runs × " in first
 
 
+def test_methods_without_some_of_the_noises_are_said_apart_so_that_runs_are_the_product(monkeypatch):
+    monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1000.0)
+    source = paper("logistic_normal")
+    cells = [cell for cell in source.cells("table1") if cell.data == "cifar10" and cell.method[:2] in ("CE", "LN")]
+    first, _ = announced(groups(source, cells, "paper"), 5, CPU)
+    assert (2 * 9 + 2) * 5 == 100
+    assert 'wrn_28_2: (CE, LN × 9 noises; "LN, smoothing 0.1" × 2 noises) × 5 seeds, 100 runs × ' in first
+
+
 def test_of_a_search_it_is_said_how_many_runs_it_has(tiny, monkeypatch):
     monkeypatch.setattr(estimate, "rate", lambda data, job, device: 1000.0)
     first, total = announced(groups(tiny, tiny.published("table1"), "paper-search"), 3, CPU)

@@ -72,6 +72,23 @@ def test_a_folder_written_here_is_replaced_whole(photos, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"photos", "out"}
 
 
+def test_what_a_killed_process_has_left_beside_it_goes_when_it_is_written_again(photos, tmp_path, monkeypatch):
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(os, "link", lambda *_: os._exit(1))
+        cleaned(photos, {}, "drop", tmp_path / "out")
+    os.waitpid(child, 0)
+    assert len(list(tmp_path.iterdir())) == 2
+    cleaned(photos, {}, "drop", tmp_path / "out")
+    assert {path.name for path in tmp_path.iterdir()} == {"photos", "out"}
+
+
+def test_a_folder_that_is_not_there_is_not_made(photos, tmp_path):
+    with pytest.raises(InputError, match="there is no folder"):
+        cleaned(photos, {}, "drop", tmp_path / "nodir" / "out")
+    assert {path.name for path in tmp_path.iterdir()} == {"photos"}
+
+
 @pytest.mark.parametrize("name", ["notes.txt", "ant/new.png", "mine/deep/photo.png", "ant/.hidden"])
 def test_what_people_have_added_is_named_and_stays(photos, tmp_path, name):
     cleaned(photos, {}, "drop", tmp_path / "out")

@@ -1,12 +1,14 @@
 import os
 import signal
+import socket
 import sys
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 
 from labelnoise.errors import InputError
-from labelnoise.sweep.cluster import _handler_kept, connected, imported
+from labelnoise.sweep.cluster import Raylet, _handler_kept, connected, imported
 
 
 @pytest.mark.parametrize("address", ["auto", "127.0.0.1:1", "nowhere"])
@@ -39,3 +41,17 @@ def test_usage_statistics_are_off_before_ray_is_imported_unless_they_are_asked_f
     with suppress(InputError):
         imported()
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == after
+
+
+def test_the_end_of_rays_own_process_on_this_machine_is_heard_at_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # names of sockets must be short
+    nodes = [{"NodeID": name, "RayletSocketName": name} for name in ("other", "here")]
+    context = SimpleNamespace(get_node_id=lambda: "here")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("here")
+        server.listen()
+        with Raylet(SimpleNamespace(nodes=lambda: nodes, get_runtime_context=lambda: context)) as raylet:
+            theirs, _ = server.accept()
+            assert not raylet.died
+            theirs.close()
+            assert raylet.died

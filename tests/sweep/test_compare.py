@@ -404,6 +404,25 @@ def test_without_space_for_details_and_a_model_what_is_measured_is_kept_and_not_
     assert records(again) == records(whole)
 
 
+def test_typed_again_it_is_said_of_which_finished_runs_no_model_was_kept(tmp_path, monkeypatch):
+    full_for(monkeypatch, lambda path: path.parent.name.startswith("gce"))
+    compare(JOB, tmp_path)
+    monkeypatch.undo()
+    _, heard = compare(JOB, tmp_path)
+    assert [each for each in heard.said if "model" in each] == [
+        f"gce × {JOB.seeds}: the model of these finished runs was not kept, as where the disk was full; "
+        "train with another --out to have it"
+    ]
+
+
+def test_of_runs_that_have_failed_no_model_is_missed(tmp_path):
+    job = replace(JOB, methods=JOB.methods[:1], train=replace(JOB.train, optimiser=Optimiser("sgd", lr=1e30)))
+    compare(job, tmp_path)
+    _, heard = compare(job, tmp_path)
+    assert [each for each in heard.said if "not run again" in each]
+    assert not [each for each in heard.said if "model" in each]
+
+
 def test_details_and_a_model_take_the_space_of_the_last_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "Checkpointer", partial(Checkpointer, every_seconds=0.0))
     full_for(

@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -385,6 +386,36 @@ def test_a_command_that_is_killed_and_typed_again_does_the_rest(cluster, tmp_pat
     assert again.stdout.count("finished before, not run again") == done
     assert again.stdout.count("began on") == 2 - done
     assert len(Store.read(tmp_path / "out").runs()) == 4
+
+
+def test_where_rays_own_process_dies_a_sentence_says_so_and_typed_again_the_rest_is_done(tmp_path, monkeypatch):
+    pytest.importorskip("ray")
+    monkeypatch.setenv("HOME", str(tmp_path))  # where Ray keeps a token
+    command = [sys.executable, "-m", "labelnoise", "train", "--data", "gaussians", "--methods", "ce", "--seeds", "2"]
+    command += ["--epochs", "100", "--batch", "64", "--engine", "ray", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as driver:
+        own = ["pgrep", "-P", str(driver.pid), "-x", "raylet"]
+
+        def kill():
+            os.kill(int(subprocess.check_output(own)), signal.SIGKILL)
+
+        once_trained(tmp_path / "out" / "ce-*", kill)
+        _, said = driver.communicate()
+    assert driver.returncode == 2
+    assert re.fullmatch(r"Error: raylet, .*, has died, .*; what is finished is kept: type the command again.*\n", said)
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert again.stdout.count("began on") == 1
+
+
+def test_where_a_signal_has_ended_rays_own_process_too_it_counts_as_the_signal(tmp_path):
+    with Interrupt() as interrupt:
+        at = Workplace(Store(tmp_path), None, torch.device("cpu"), Execution(), Display(), interrupt)
+        sweep = module._Sweep(None, None, (None, None), at, SimpleNamespace(died=True))
+        with pytest.raises(InputError):
+            sweep.check()
+        os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(InterruptError):
+            sweep.check()
 
 
 def order(folder, mark=""):

@@ -27,7 +27,8 @@ def table(text: str) -> Table:
     source = paper(name)
     known = [*source.tables, *figures(source)]
     if wanted not in known:
-        raise InputError(f"paper {name!r} has no {wanted!r}; it has {', '.join(known)}, as in {name}/{known[0]}")
+        wrong = f"paper {name!r} has no {wanted!r}" if wanted else f"{name!r} is a paper; name a table or figure of it"
+        raise InputError(f"{wrong}; it has {', '.join(known)}, as in {name}/{known[0]}")
     return Table(source, wanted)
 
 

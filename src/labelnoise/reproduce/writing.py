@@ -100,14 +100,22 @@ def ours_over(found: Iterable[Beside]) -> str:
 
 
 def _trained(group: Group, seeds: int) -> str:
-    same: dict[str, list[str]] = {}  # what is trained -> as what it counts
+    same: dict[tuple[int, str], list[str]] = {}  # what is trained, before it under how many noises -> as what it counts
     for label in dict.fromkeys(cell.method for cell in group.cells):
         own = [(cell.noise, group.job(cell).methods) for cell in group.cells if cell.method == label]
-        same.setdefault(repr(own), []).append(label)
-    methods = ", ".join(map(" = ".join, same.values()))
-    noises = counted(len({cell.noise for cell in group.cells}), "noise")
+        same.setdefault((len({noise for noise, _ in own}), repr(own)), []).append(_quoted(label))
+    methods: dict[int, list[str]] = {}  # by the number of noises
+    for (noises, _), labels in same.items():
+        methods.setdefault(noises, []).append(" = ".join(labels))
+    parts = [f"{', '.join(names)} × {counted(noises, 'noise')}" for noises, names in methods.items()]
+    together = f"({'; '.join(parts)})" if parts[1:] else parts[0]
     net = group.job(group.cells[0]).net.name
-    return f"{group.cells[0].data}, {net}: {methods} × {noises} × {counted(seeds, 'seed')}"
+    return f"{group.cells[0].data}, {net}: {together} × {counted(seeds, 'seed')}"
+
+
+def _quoted(label: str) -> str:
+    # where it would read as two
+    return f'"{label}"' if "," in label else label
 
 
 def _counts(part: Left, epochs: str, time: str) -> str:

@@ -5,7 +5,6 @@ A link takes no room; as both names stand for one file, an image that is painted
 
 import json
 import os
-import secrets
 import shutil
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from labelnoise.data.dataset import Dataset
 from labelnoise.data.table import LABEL_WEIGHT
 from labelnoise.errors import InputError
 from labelnoise.files import explained, write
-from labelnoise.reviewing.drafted import put
+from labelnoise.reviewing.drafted import apart, put
 from labelnoise.reviewing.outcome import Outcome
 from labelnoise.reviewing.source import inside, is_inside
 from labelnoise.reviewing.spreadsheet import write_data
@@ -27,22 +26,15 @@ def write_folder(root: Path, dataset: Dataset, done: Outcome, out: Path) -> None
     """Write the images that stay, each in the folder of its class; the folder appears whole or not at all."""
     check_apart(root, out)
     check_own(out)
-    draft, old = (out.parent / f".{secrets.token_hex(8)}.draft" for _ in range(2))
-    with explained(out):
-        draft.mkdir()
-        try:
-            changed = dict[str, int]()
-            for name, target in targets(dataset, done).items():
-                place = draft / target
-                place.parent.mkdir(parents=True, exist_ok=True)
-                _bring(inside(root, name), place)
-                changed[target] = place.stat().st_mtime_ns
-            write(draft / SEAL, json.dumps({"cleaned": dataset.fingerprint, "files": changed}))
-            put(draft, out, old)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-            if out.exists():
-                shutil.rmtree(old, ignore_errors=True)
+    with explained(out), apart(out.parent) as (draft, old):
+        changed = dict[str, int]()
+        for name, target in targets(dataset, done).items():
+            place = draft / target
+            place.parent.mkdir(parents=True, exist_ok=True)
+            _bring(inside(root, name), place)
+            changed[target] = place.stat().st_mtime_ns
+        write(draft / SEAL, json.dumps({"cleaned": dataset.fingerprint, "files": changed}))
+        put(draft, out, old / out.name)
 
 
 def write_listing(root: Path, dataset: Dataset, done: Outcome, out: Path, home: Path) -> None:

@@ -50,10 +50,15 @@ def shown(source: Source, rows: Sequence[int]) -> list[Shown]:
 
 def outside(source: Source) -> list[str]:
     """Where the images lie that a table lists outside the folder whose images may be shown."""
+    return [os.path.realpath(path) for root, path in listed(source) if not is_inside(root, path)]
+
+
+def listed(source: Source) -> list[tuple[Path, str]]:
+    """Of the images that a table lists, the folder they may lie in and their path."""
     if source.kind not in SUFFIXES or source.dataset.encoding.get("kind") != "images":
         return []
     paths = _paths(source, range(len(source.dataset)))
-    return [os.path.realpath(path) for root, path in paths if root is not None and not is_inside(root, path)]
+    return [(root, path) for root, path in paths if root is not None]
 
 
 def picture(pixels: NDArray[Any]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Self
 
 from labelnoise.errors import InputError
 from labelnoise.methods.base import METHODS, Method
@@ -42,6 +42,33 @@ def connected(address: str) -> Iterator[Any]:
             yield ray
         finally:
             ray.shutdown()
+
+
+class Raylet:
+    """Ray's own process on this machine; a few seconds after its end, Ray ends this one too, without a word."""
+
+    def __init__(self, ray: Any) -> None:
+        here = ray.get_runtime_context().get_node_id()
+        path = next(node["RayletSocketName"] for node in ray.nodes() if node["NodeID"] == here)
+        self._line = socket.socket(socket.AF_UNIX)  # on which nothing is ever said
+        self._line.connect(path)
+        self._line.setblocking(False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._line.close()
+
+    @property
+    def died(self) -> bool:
+        """Whether it is there no more."""
+        try:
+            return self._line.recv(1) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
 
 def _check_reachable(address: str) -> None:

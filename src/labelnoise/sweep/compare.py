@@ -206,6 +206,11 @@ def _train_all(configs: Sequence[RunConfig], at: Workplace) -> None:
     old = [config for config in configs if config.identity in at.before]
     for name, count in Counter(config.method.name for config in old).items():
         at.display.say(f"{name} × {count}: finished before, not run again")
+    for name, count in Counter(config.method.name for config in old if _lacks_model(done[config.identity])).items():
+        at.display.warn(
+            f"{name} × {count}: the model of these finished runs was not kept, as where the disk was full; "
+            "train with another --out to have it"
+        )
     for config in old:
         if place := done[config.identity].failed:
             at.display.warn(failure(config.method.name, config.seed, place))
@@ -217,6 +222,11 @@ def _train_all(configs: Sequence[RunConfig], at: Workplace) -> None:
     at.display.expect(len(packs))
     for pack in packs:
         train_pack(pack, at)
+
+
+def _lacks_model(run: Run) -> bool:
+    # a run that was stopped has none, whatever space there is
+    return run.failed is None and not run.pack.model.exists()
 
 
 def common_of(base: RunConfig) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from labelnoise.errors import InputError
 from labelnoise.files import write
 from labelnoise.methods.base import METHODS, Method
 from labelnoise.results.store import Journal, Store
-from labelnoise.sweep.cluster import by_value, connected, imported, last_line
+from labelnoise.sweep.cluster import Raylet, by_value, connected, imported, last_line
 from labelnoise.sweep.halving import halve, left_of, train_or_halve
 from labelnoise.sweep.plan import Pack, plan_packs
 from labelnoise.sweep.room import most_runs
@@ -72,7 +72,9 @@ class Ray:
             have = f"{counted(round(found.get('CPU', 0)), 'core')}, {counted(round(found.get('GPU', 0)), 'GPU')}"
             at.display.say(f"Ray: {have}; {counted(len(pieces), 'task')}, on {device}")
             task = ray.remote(_work).options(max_retries=0, **self._needs(device))  # the driver retries, and says so
-            _Sweep(ray, task, (ray.put(at.build), ray.put(order)), at).run(pieces)
+            told = ray.put(at.build), ray.put(order)
+            with Raylet(ray) as raylet:
+                _Sweep(ray, task, told, at, raylet).run(pieces)
 
     def _needs(self, device: str) -> dict[str, float]:
         return {"num_cpus": 1, "num_gpus": 1 / self.packs_per_gpu if device == "cuda" else 0}
@@ -155,8 +157,8 @@ class _Task:
 class _Sweep:
     """The tasks under way, and what comes of them."""
 
-    def __init__(self, ray: Any, task: Any, told: tuple[Any, Any], at: Workplace) -> None:
-        self.ray, self.task, self.told, self.at = ray, task, told, at
+    def __init__(self, ray: Any, task: Any, told: tuple[Any, Any], at: Workplace, raylet: Raylet) -> None:
+        self.ray, self.task, self.told, self.at, self.raylet = ray, task, told, at, raylet
         self.running: dict[Any, _Task] = {}  # by the stream of what the task yields
         self.deaths: Counter[str] = Counter()
         self.failed: list[str] = []
@@ -168,6 +170,7 @@ class _Sweep:
         for pack in packs:
             self.submit(pack)
         while self.running and time.monotonic() < self.until:
+            self.check()
             if self.at.interrupt.asked and self.until == inf:
                 self.stop()
             ready, _ = self.ray.wait([*self.running], timeout=0.5)
@@ -181,10 +184,19 @@ class _Sweep:
                 "what is finished is kept: mend that and type the command again"
             )
 
+    def check(self) -> None:
+        if self.raylet.died:
+            self.at.interrupt.check()  # the same signal may have been for both
+            raise InputError(
+                "raylet, Ray's process on this machine, has died, and its workers with it; what is finished is kept: "
+                "type the command again, after `ray start` if it was you who started Ray"
+            )
+
     def submit(self, pack: Pack, done: Collection[str] = ()) -> None:
         self.running[self.task.remote(pack, frozenset(done), *self.told)] = _Task(pack)
 
     def hear(self, stream: Any) -> None:
+        self.check()
         task = self.running[stream]
         try:
             heard: _Heard = self.ray.get(next(stream))
