@@ -55,3 +55,14 @@ def test_the_end_of_rays_own_process_on_this_machine_is_heard_at_once(tmp_path, 
             assert not raylet.died
             theirs.close()
             assert raylet.died
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [[], [{"NodeID": "here"}], [{"NodeID": "here", "RayletSocketName": "/nowhere"}]],
+    ids=["unknown", "without a socket", "out of reach"],
+)
+def test_where_rays_own_process_cannot_be_reached_it_never_counts_as_dead(nodes):
+    context = SimpleNamespace(get_node_id=lambda: "here")
+    with Raylet(SimpleNamespace(nodes=lambda: nodes, get_runtime_context=lambda: context)) as raylet:
+        assert not raylet.died

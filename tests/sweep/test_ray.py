@@ -1,5 +1,6 @@
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -390,6 +391,8 @@ def test_a_command_that_is_killed_and_typed_again_does_the_rest(cluster, tmp_pat
 
 def test_where_rays_own_process_dies_a_sentence_says_so_and_typed_again_the_rest_is_done(tmp_path, monkeypatch):
     pytest.importorskip("ray")
+    if not shutil.which("pgrep"):
+        pytest.skip("pgrep is not there to find the process by")
     monkeypatch.setenv("HOME", str(tmp_path))  # where Ray keeps a token
     command = [sys.executable, "-m", "labelnoise", "train", "--data", "gaussians", "--methods", "ce", "--seeds", "2"]
     command += ["--epochs", "100", "--batch", "64", "--engine", "ray", "--out", str(tmp_path / "out")]

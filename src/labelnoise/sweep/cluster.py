@@ -6,7 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -45,30 +45,52 @@ def connected(address: str) -> Iterator[Any]:
 
 
 class Raylet:
-    """Ray's own process on this machine; a few seconds after its end, Ray ends this one too, without a word."""
+    """Ray's own process on this machine; a few seconds after its end, Ray ends this one too, without a word.
+
+    Its end is heard on a line to its socket. Where it has none that can be reached, as from outside a cluster, it never
+    counts as dead.
+    """
 
     def __init__(self, ray: Any) -> None:
-        here = ray.get_runtime_context().get_node_id()
-        path = next(node["RayletSocketName"] for node in ray.nodes() if node["NodeID"] == here)
-        self._line = socket.socket(socket.AF_UNIX)  # on which nothing is ever said
-        self._line.connect(path)
-        self._line.setblocking(False)
+        self._line = None
+        with suppress(OSError, KeyError, StopIteration, AttributeError):  # systems without such sockets have no AF_UNIX
+            self._line = _line_to(_socket_of(ray))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._line.close()
+        if self._line is not None:
+            self._line.close()
 
     @property
     def died(self) -> bool:
         """Whether it is there no more."""
+        if self._line is None:
+            return False
         try:
             return self._line.recv(1) == b""
         except BlockingIOError:
             return False
         except OSError:
             return True
+
+
+def _socket_of(ray: Any) -> str:
+    here = ray.get_runtime_context().get_node_id()
+    return next(str(node["RayletSocketName"]) for node in ray.nodes() if node["NodeID"] == here)
+
+
+def _line_to(path: str) -> socket.socket:
+    # on which nothing is ever said
+    line = socket.socket(socket.AF_UNIX)
+    try:
+        line.connect(path)
+    except OSError:
+        line.close()
+        raise
+    line.setblocking(False)
+    return line
 
 
 def _check_reachable(address: str) -> None:
