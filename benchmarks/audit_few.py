@@ -35,7 +35,7 @@ def trial(x: np.ndarray, true: np.ndarray, given: np.ndarray, seed: int) -> tupl
     """Whether the interval holds the truth, how far the estimate and both ends are off, rows dropped and right ones."""
     found, wrong = audit(x, given, seed=seed), given != true
     low, high = found.noise_rate_interval
-    dropped = found.issues["wrong_probability"].to_numpy() > LIKELY
+    dropped = (found.issues["wrong_probability"].to_numpy() > LIKELY) & found.rate_known
     off = [each - wrong.mean() for each in (found.noise_rate, low, high)]
     return low <= wrong.mean() <= high, *off, dropped.sum(), (dropped & ~wrong).sum()
 

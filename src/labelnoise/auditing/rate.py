@@ -118,6 +118,12 @@ def with_unjudged(found: Rate, rows: NDArray[np.int64], learnt: NDArray[np.bool_
     return Rate(rate, ((1 - share) * low, (1 - share) * high + share), found.channel, T_low, T_high)
 
 
+def with_anything(found: Rate) -> Rate:
+    """The same, where any share and any matrix are possible."""
+    T = found.channel.T
+    return replace(found, interval=(0.0, 1.0), T_low=np.zeros_like(T), T_high=np.ones_like(T))
+
+
 def unknown_rate(rate: float, classes: int) -> Rate:
     """Where the model cannot tell classes apart: a guess, for which any share and any matrix are possible."""
     T = np.full((classes, classes), rate / (classes - 1))
