@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from labelnoise.auditing.learnt import learnt_classes
+from labelnoise.auditing.learnt import learnt_classes, learnt_little
 
 
 def test_a_class_that_is_never_predicted_is_not_learnt():
@@ -46,3 +46,14 @@ def test_a_class_of_few_rows_is_learnt_by_a_single_hit_and_one_of_none_is_not_mi
     best = np.where(given == 2, 0, given)
     best[100 : 100 + hits] = 2
     assert learnt_classes(best, given, 4).tolist() == [True, True, bool(hits), True]
+
+
+@pytest.mark.parametrize(
+    ("classes", "right", "little"), [(10, 40, False), (10, 39, True), (2, 51, False), (2, 50, True)]
+)
+def test_little_is_learnt_where_half_is_contradicted_and_the_way_from_chance_is_not_gone_to_a_third(
+    classes, right, little
+):
+    given = np.repeat(np.arange(classes), 100)
+    best = np.where(np.arange(len(given)) % 100 < right, given, (given + 1) % classes)  # each as often as it is given
+    assert learnt_little(best, given, classes) == little

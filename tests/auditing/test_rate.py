@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from labelnoise.auditing.rate import estimate_rate, untold
+from labelnoise.auditing.rate import estimate_rate, fewness, untold
 from labelnoise.auditing.scores import score
 
 
@@ -61,6 +61,26 @@ def test_probabilities_of_two_values_have_no_narrower_interval_than_counting_has
     assert low <= max(0, binom.ppf(0.025, 300, wrong / 300) / 300)
     assert high >= binom.ppf(0.975, 300, wrong / 300) / 300
     assert high > wrong / 300 + 1 / 300
+
+
+def test_few_rows_of_a_class_are_read_by_ranks_and_many_are_not():
+    assert [fewness(rows) for rows in (0, 60, 240, 6000)] == [1, 1, 0, 0]
+    assert fewness(120) == pytest.approx(0.5)
+
+
+def test_the_estimate_of_few_labels_takes_no_sure_errors_for_wrong_ones_that_come_close_to_the_right_class():
+    rng = np.random.default_rng(0)
+    true = np.arange(300) % 5
+    probs = rng.uniform(0.001, 0.01, (300, 5))
+    probs[np.arange(300), true] = rng.uniform(0.5, 1, 300)
+    errs = np.flatnonzero(rng.random(300) < 0.15)
+    probs[errs, (true[errs] + 1) % 5] = 3
+    probs = (probs / probs.sum(1, keepdims=True)).astype(np.float32)
+    found = score((probs,), true)
+    shortlist, rows = found.shortlist.holding(true, found.own), np.arange(300)
+    few, many = (estimate_rate((probs,), rows, shortlist, true, among=among, seed=0) for among in (300, 3000))
+    assert few.rate < many.rate / 2
+    assert few.interval[0] == 0
 
 
 def test_the_interval_of_few_clean_labels_reaches_to_none_though_the_model_is_sure_of_errors():

@@ -23,6 +23,6 @@ def test_where_not_all_rows_can_be_judged_the_first_of_those_are_meant():
     assert str(fewer).splitlines()[1] == "first 1 of those that can be judged: 50% wrong"
 
 
-def test_a_rate_that_may_be_anything_is_not_printed():
-    unknown = replace(AUDIT, noise_rate_interval=(0.0, 1.0), precision=PRECISION[:0])
-    assert str(unknown).splitlines() == ["what share of 2 labels is wrong is not known", "a note"]
+def test_a_rate_that_may_be_nearly_anything_is_not_printed():
+    unknown = replace(AUDIT, noise_rate_interval=(0.0, 0.7), precision=PRECISION[:0])
+    assert str(unknown).splitlines() == ["what share of 2 labels is wrong is not known (0.0% to 70.0%)", "a note"]

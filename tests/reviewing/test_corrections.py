@@ -133,6 +133,13 @@ def test_an_audit_alone_corrects_what_is_more_likely_wrong_than_right(people, au
     assert by_audit(audit, people.dataset).corrected == {3: 0, 4: 1}
 
 
+def test_an_audit_that_does_not_know_how_many_labels_are_wrong_decides_nothing(people, audit_of):
+    audit = replace(audit_of(people.dataset, wrong=["3", "4"]), noise_rate_interval=(0.0, 0.7))
+    found = by_audit(audit, people.dataset)
+    assert found.corrected == {}
+    assert outcome(people.dataset, found, "drop").kept.all()
+
+
 def test_rows_that_have_no_label_are_not_decided(people, audit_of):
     audit = audit_of(people.dataset, wrong=["3", "4"])
     unlabelled = audit.issues.iloc[:1].set_axis(["unlabelled"]).assign(given=None, wrong_probability=0.99)

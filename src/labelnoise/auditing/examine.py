@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from labelnoise.auditing.checked import check_evidence, checked_ids
 from labelnoise.auditing.evidence import Evidence
-from labelnoise.auditing.learnt import learnt_classes
+from labelnoise.auditing.learnt import learnt_classes, learnt_little
 from labelnoise.auditing.notes import notes
 from labelnoise.auditing.per_class import class_table
-from labelnoise.auditing.rate import estimate_rate, unknown_rate, with_unjudged
+from labelnoise.auditing.rate import estimate_rate, fewness, unknown_rate, with_anything, with_unjudged
 from labelnoise.auditing.reasons import reasons
 from labelnoise.auditing.result import LIKELY, Audit
 from labelnoise.auditing.scores import score
@@ -38,6 +38,8 @@ def examine(evidence: Evidence, *, ids: Sequence[object] | NDArray[Any] | None =
         labels = evidence.given[some]
         shortlist = scores.shortlist.at(some).holding(labels, scores.own[some])
         rate = estimate_rate(sources, some, shortlist, labels, among=len(rows), seed=seed)
+        if fewness(len(rows) / len(evidence.classes)) and learnt_little(best, given, len(evidence.classes)):
+            rate = with_anything(rate)
     else:
         rate = unknown_rate(float(rest.probability.mean()), len(evidence.classes))
     case = Case(evidence, scores, rate, rows, some)

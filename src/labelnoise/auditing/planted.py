@@ -27,14 +27,14 @@ class Planted:
 
 def plant_noise(shortlist: Shortlist, seen: NDArray[np.float32], channel: Channel, *key: Key) -> Planted:
     """A label for every row, right or wrong, as the channel draws it; `seen` is the posterior over the shortlist."""
-    true = _drawn_classes(shortlist, seen, *key)
+    true = drawn_classes(shortlist, seen, *key)
     labels = _drawn(channel.T, true, *key)
     return Planted(np.arange(len(true)), labels, true)
 
 
 def plant_flips(shortlist: Shortlist, seen: NDArray[np.float32], channel: Channel, *key: Key) -> Planted:
     """Wrong labels only, in as many rows as are wrong and at least 5 % of all, more in classes that err more."""
-    true = _drawn_classes(shortlist, seen, *key)
+    true = drawn_classes(shortlist, seen, *key)
     rate = (1 - channel.T.diagonal())[true]
     share = rate * max(1.0, FEWEST / rate.mean())
     rows = np.flatnonzero(uniforms(len(true), *key, "rows") < share)
@@ -43,7 +43,8 @@ def plant_flips(shortlist: Shortlist, seen: NDArray[np.float32], channel: Channe
     return Planted(rows, _drawn(flips, true[rows], *key), true[rows])
 
 
-def _drawn_classes(shortlist: Shortlist, seen: NDArray[np.float32], *key: Key) -> NDArray[np.int64]:
+def drawn_classes(shortlist: Shortlist, seen: NDArray[np.float32], *key: Key) -> NDArray[np.int64]:
+    """A class for every row, by weights of those on the shortlist."""
     place = _places(seen, uniforms(len(seen), *key, "true"))
     return shortlist.classes[np.arange(len(seen)), place].astype(np.int64)
 

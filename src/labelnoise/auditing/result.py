@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 LIKELY = 0.5  # probability of being wrong above which a label counts as wrong
+WIDEST = 2 / 3  # interval of the noise rate; a wider one leaves open whether next to no label is wrong or most are
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Audit:
 
     @property
     def rate_known(self) -> bool:
-        """The interval of the noise rate leaves something out."""
+        """The interval of the noise rate leaves enough out for anything to be decided by it alone."""
         low, high = self.noise_rate_interval
-        return low > 0 or high < 1
+        return high - low <= WIDEST
 
     def __str__(self) -> str:
         low, high = self.noise_rate_interval
@@ -38,7 +39,7 @@ class Audit:
             f"{self.noise_rate:.1%} of {labelled:,} labels are wrong ({low:.1%} to {high:.1%}), "
             f"about {self.noise_rate * labelled:,.0f} rows"
             if self.rate_known
-            else f"what share of {labelled:,} labels is wrong is not known",
+            else f"what share of {labelled:,} labels is wrong is not known ({low:.1%} to {high:.1%})",
             *(f"first {k:,}{judged}: {line.expected:.0%} wrong" for k, line in self.precision.head(4).iterrows()),
             *self.notes,
         ]

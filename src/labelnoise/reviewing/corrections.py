@@ -30,7 +30,8 @@ class Decisions(NamedTuple):
 def by_audit(audit: Audit, dataset: Dataset) -> Decisions:
     """What an audit would decide alone: labels more likely wrong than right become its suggestions.
 
-    No class ends: where all its labels seem wrong, they count as right until somebody has looked at them.
+    No class ends: where all its labels seem wrong, they count as right until somebody has looked at them. Nothing is
+    decided where the share of wrong labels is not known.
     """
     classes = {name: number for number, name in enumerate(dataset.classes)}
     wrong = audit.issues["wrong_probability"].loc[list(dataset.ids)].tolist()  # of the rows that have a label
@@ -39,7 +40,7 @@ def by_audit(audit: Audit, dataset: Dataset) -> Decisions:
     corrected = {
         row: given[row] if given[row] in spared else classes[str(suggested[row])]
         for row, p in enumerate(wrong)
-        if p > LIKELY
+        if p > LIKELY and audit.rate_known
     }
     return Decisions(corrected, dict(enumerate(wrong)))
 
