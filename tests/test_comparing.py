@@ -12,6 +12,7 @@ from labelnoise.errors import InputError
 from labelnoise.methods import METHODS
 from labelnoise.methods import build as build_method
 from labelnoise.results.store import Store
+from labelnoise.sweep.run import Display
 
 QUICK = {"methods": "ce,gce", "seeds": 2, "train": {"epochs": 2}, "net": {"name": "mlp", "settings": {"widths": "8"}}}
 
@@ -127,6 +128,25 @@ def test_a_comparison_prints_as_its_table(frame, tmp_path):
     text = str(compare_methods(frame, settings=QUICK, out=tmp_path))
     assert text.startswith("data: noise rate unknown")
     assert "│ gce" in text
+
+
+def test_a_model_of_an_earlier_choice_is_not_taken_for_the_one_that_is_chosen(frame, tmp_path):
+    told = []
+
+    class Told(Display):
+        def warn(self, sentence):
+            told.append(sentence)
+
+    wishes = {**QUICK, "methods": "ce", "data": {"drop": ["truth"]}}
+    first = compare_methods(frame, settings=wishes, out=tmp_path)
+    for model in tmp_path.glob("ce-*/model.safetensors"):
+        model.unlink()
+    again = compare_methods(frame, settings=wishes, out=tmp_path, display=Told())
+    old = tmp_path / "model.safetensors"
+    assert told[-1] == f"{old} is of an earlier choice: no model of ce was kept, which noisy validation chooses"
+    assert first.model().config.method.name == "ce"
+    with pytest.raises(InputError, match=r"^no model of ce was kept in .*; train with another out to have it$"):
+        again.model()
 
 
 def test_table_report_and_model_are_of_the_whole_folder(frame, tmp_path):

@@ -21,7 +21,7 @@ from labelnoise.methods.own import find_methods
 from labelnoise.report.page import write_page
 from labelnoise.report.summary import Row, Summary, summarise
 from labelnoise.report.tables import show
-from labelnoise.results.model import Model, join_models
+from labelnoise.results.model import Model, file_of, join_models
 from labelnoise.results.store import Store
 from labelnoise.sweep.compare import run_job, written_out
 from labelnoise.sweep.run import Display, Engine, find_device
@@ -57,6 +57,9 @@ class Comparison:
 
     def model(self) -> Model:
         """The model that noisy validation has chosen."""
+        if not self.has_model:
+            chosen = self.summary.winner or "any method"
+            raise InputError(f"no model of {chosen} was kept in {self.folder}; train with another out to have it")
         return Model.load(self.folder)
 
 
@@ -122,7 +125,7 @@ def run_plan(
     def conclude(store: Store) -> None:
         write(store.folder / "config.yaml", config_text(plan))
         summary = summarise(store)
-        results.append((summary, _write_model(store, summary.best)))
+        results.append((summary, _write_model(store, summary.best, display)))
         write_page(store, store.folder / "report.html")
 
     outcome = run_job(
@@ -189,11 +192,17 @@ def _found(methods: tuple[Named, ...]) -> tuple[tuple[Named, ...], dict[str, str
     return tuple(named.values()), files
 
 
-def _write_model(store: Store, best: Row | None) -> bool:
+def _write_model(store: Store, best: Row | None, display: Display) -> bool:
     # A pack keeps the model of its best settings alone, so settings that lost a search may have none.
     if best is None:
         return False
     packs = sorted(
         {run.pack.model for run in best.finished if run.pack.model.exists()}
     )  # a full disk may have kept none
-    return join_models(packs, {"name": best.method, "settings": best.settings}, store.folder / "model.safetensors")
+    path = file_of(store.folder)
+    written = join_models(packs, {"name": best.method, "settings": best.settings}, path)
+    if not written and path.exists():
+        display.warn(
+            f"{path} is of an earlier choice: no model of {best.label} was kept, which noisy validation chooses"
+        )
+    return written
