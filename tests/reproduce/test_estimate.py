@@ -19,7 +19,7 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize(
     ("total", "words"),
-    [(0.2, "1 second"), (90, "90 seconds"), (600, "10 minutes"), (9000, "2 hours"), (1e6, "12 days")],
+    [(0.2, "1 second"), (90, "90 seconds"), (600, "10 minutes"), (9000, "2 hours"), (1e6, "12 days"), (1e8, "3 years")],
 )
 def test_a_time_is_told_in_a_unit_of_its_size(total, words):
     assert spoken(total) == words

@@ -113,7 +113,7 @@ def rows(data: str, job: Job) -> float:
 
 def spoken(total: float) -> str:
     """A time as a person would say it."""
-    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+    for size, unit in ((365 * 86400, "year"), (86400, "day"), (3600, "hour"), (60, "minute")):
         if total >= 2 * size:
             return counted(round(total / size), unit)
     return counted(max(1, round(total)), "second")
