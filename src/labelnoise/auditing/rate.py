@@ -38,7 +38,7 @@ from labelnoise.rng import Key
 REPEATS = 10
 ROUNDS = 8  # of refitting; it starts where the first fit ended
 FEW = 10  # rows of a class, from which all of the model's own error may pass for wrong labels
-ENOUGH = 240  # rows of a class, from which ranks count for nothing; with a quarter of them they count in full
+ENOUGH = 180  # rows of a class, from which ranks count for nothing; with a third of them they count in full
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _readings(
 
 def fewness(rows: float) -> float:
     """How much ranks count, from 0 to 1, given the rows of a class."""
-    return float(np.clip(np.log(ENOUGH / max(rows, 1)) / np.log(4), 0, 1))
+    return float(np.clip(np.log(ENOUGH / max(rows, 1)) / np.log(3), 0, 1))
 
 
 def untold(own_error: float, rows: float) -> tuple[float, float]:
