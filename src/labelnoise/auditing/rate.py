@@ -143,7 +143,7 @@ class _Estimate(NamedTuple):
 def _weighed(first: NDArray[np.float64], errors: NDArray[np.float64], few: float) -> _Estimate:
     """From the three readings (3,), and by how much they miss each planting, (repeats, 3).
 
-    Ranks need no correction: they are even for wrong labels whatever the model believes.
+    Ranks are not corrected: as far as classes are drawn right, those of wrong labels are even, whatever the model says.
     """
     missed = errors[:, :2].mean(1)
     four = np.concatenate([first[:2], first[:2] - errors[:, :2].mean(0)])
