@@ -38,6 +38,14 @@ def test_wrong_labels_are_counted_whatever_classes_are_mixed_up(worlds, channels
     assert np.mean(off) == pytest.approx(0, abs=0.03)
 
 
+def test_wrong_labels_of_pairs_that_pass_for_right_ones_are_counted_too_few(worlds, channels):
+    world = worlds(1000, channels["paired"](5, 0.4), 12, 0)
+    passing = 0.99 * np.eye(5)[world.given] + 0.01 * world.clean
+    shares = [by_ranks(world.noisy, world.given, seen) for seen in (posterior(world), passing)]
+    assert shares[0] == pytest.approx(world.wrong.mean(), abs=0.08)
+    assert shares[1] < world.wrong.mean() / 2
+
+
 def test_what_keeps_the_order_of_rows_keeps_the_share(worlds, channels):
     world = worlds(400, channels["symmetric"](2, 0.2), 1)  # of two classes powers keep it
     powers = world.clean**1.5 / (world.clean**1.5).sum(1, keepdims=True)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from labelnoise.auditing.rate import estimate_rate, fewness, untold
+from labelnoise.auditing.rate import _weighed, estimate_rate, fewness, untold
 from labelnoise.auditing.scores import score
 
 
@@ -66,6 +66,13 @@ def test_probabilities_of_two_values_have_no_narrower_interval_than_counting_has
 def test_few_rows_of_a_class_are_read_by_ranks_and_many_are_not():
     assert [fewness(rows) for rows in (0, 60, 180, 6000)] == [1, 1, 0, 0]
     assert fewness(180 / 3**0.5) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("by_ranks", "rate"), [(0.36, 0.36), (0.0, 0.35), (1.0, 0.45), (0.4, 0.4)])
+def test_ranks_draw_the_estimate_by_half_of_the_own_error_at_most(by_ranks, rate):
+    found = _weighed(np.array([0.4, 0.4, by_ranks]), np.zeros((10, 3)), few=1.0, own_error=0.1)
+    assert found.rate == pytest.approx(rate)
+    assert found.excess == pytest.approx(0.4 - rate)
 
 
 def test_the_estimate_of_few_labels_takes_no_sure_errors_for_wrong_ones_that_come_close_to_the_right_class():

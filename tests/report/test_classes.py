@@ -83,6 +83,13 @@ def test_of_many_classes_those_are_shown_that_the_best_method_finds_least(counte
     assert class_counts(names, summary.rows) == []
 
 
+def test_of_many_classes_those_without_test_rows_are_not_found_least(counted):
+    names = tuple(f"thing {k}" for k in range(30))
+    counts = {"ce": [np.diag([0, 5, 0, 5, *[0] * 26]).tolist()]}
+    found = by_class((summary := counted(counts, names)).best, summary.rows, names)
+    assert [name for name, *_ in found["classes"]] == ["thing 1", "thing 3"]
+
+
 def test_without_counts_of_the_best_method_there_is_no_table(counted, fabricate):
     summary = counted({"ce": COUNTS["ce"]}, NAMES)
     for path in summary.best.finished[0].pack.folder.glob("details.safetensors"):

@@ -27,7 +27,8 @@ def test_classes_that_are_not_learnt_come_last_without_a_share(people, audit_of)
 def test_rates_that_may_be_anything_are_not_told(people, audit_of):
     unknown = replace(audit_of(people.dataset, wrong=["7"]), noise_rate_interval=(0.0, 1.0))
     first, *rest = lines(unknown)
-    assert first == "What share of the 40 labels is wrong is not known (between 0.0 and 100.0 %)."
+    told = "What share of the 40 labels is wrong is not known (between 0.0 and 100.0 %)"
+    assert first == f"{told}, so that the audit alone drops and changes none."
     assert not any(line.startswith("class ") for line in rest)
 
 

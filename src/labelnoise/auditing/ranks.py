@@ -1,9 +1,11 @@
 """The share of wrong labels by ranks: how many labels are contradicted as those of rows of another class would be.
 
-The rank of a label is the share of rows of another class for which the model finds it no likelier. Whatever classes are
-mixed up, and however probabilities are to be read, ranks of wrong labels are even from 0 to 1. Those of right ones are
-near 1, and vanish towards 0 even where networks are sure of some errors: a right label is seldom the least likely of
-all. So the share of wrong labels is the even part of all ranks, in a mixture with powers of the rank.
+The rank of a label is the share of rows of another class for which the model finds it no likelier. As far as these rows
+are of that class, ranks of wrong labels are even from 0 to 1, whatever classes are mixed up and however probabilities
+are to be read. Those of right ones are near 1, and vanish towards 0 even where networks are sure of some errors: a
+right label is seldom the least likely of all. So the share of wrong labels is the even part of all ranks, in a mixture
+with powers of the rank. Where errors go from one class to another and pass for right, rows of the one stand among those
+of the other, lift the ranks of wrong labels there, and the share comes out too small.
 """
 
 import numpy as np

@@ -4,7 +4,8 @@ The share is read in two ways: from the channel, which comes from rows of which 
 posterior of all rows. Both are read again from labels with noise planted by the channel, where the truth is known, and
 corrected by what they miss there. The estimate is the mean of the four readings. Where a class has few rows to learn
 from, these take errors of which the model is sure for wrong labels; there the estimate is drawn to a reading by ranks,
-as far as that differs by more than chance. The interval has three parts:
+as far as that differs by more than chance, and at most by half of the model's own error: many labels that are wrong in
+one way make ranks come out too low. The interval has three parts:
 
     how much planted noise is missed by, from planting to planting      what a bootstrap would see
     how far the readings lie apart                                      what depends on the way of reading
@@ -38,6 +39,7 @@ from labelnoise.rng import Key
 REPEATS = 10
 ROUNDS = 8  # of refitting; it starts where the first fit ended
 FEW = 10  # rows of a class, from which all of the model's own error may pass for wrong labels
+BELIEVED = 0.5  # of the model's own error, as far as ranks are trusted to say that it passes for wrong labels
 ENOUGH = 180  # rows of a class, from which ranks count for nothing; with a third of them they count in full
 
 
@@ -83,13 +85,13 @@ def estimate_rate(
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         errors, matrices = zip(*threads.map(missed, range(REPEATS)), strict=True)
     first = readings(shortlist, labels, found)
-    estimate = _weighed(first, np.array(errors), few)
+    own_error = 1 - float(prior.max(1).mean())
+    estimate = _weighed(first, np.array(errors), few, own_error)
     rate = estimate.rate
     drawing = rate * (1 - rate) * (1 / len(rows) - 1 / among)  # these rows instead of all
     varying = estimate.variance * (1 + 1 / REPEATS) + drawing
-    own_error = 1 - float(prior.max(1).mean()) + max(estimate.excess, 0.0)
     told, least = float(NORMAL * np.sqrt(varying) + estimate.apart), counting_error(rate, among)
-    below, above = (max(told + each, least) for each in untold(own_error, among / classes))
+    below, above = (max(told + each, least) for each in untold(own_error + max(estimate.excess, 0.0), among / classes))
     channel = replace(found, T=with_rate(found.T, rate / first[0]))
     T_low, T_high = transition_interval(
         channel.T,
@@ -140,18 +142,19 @@ class _Estimate(NamedTuple):
     excess: float  # what the four take for wrong labels beyond it
 
 
-def _weighed(first: NDArray[np.float64], errors: NDArray[np.float64], few: float) -> _Estimate:
+def _weighed(first: NDArray[np.float64], errors: NDArray[np.float64], few: float, own_error: float) -> _Estimate:
     """From the three readings (3,), and by how much they miss each planting, (repeats, 3).
 
-    Ranks need no correction: they are even for wrong labels whatever the model believes.
+    Ranks are not corrected: as far as classes are drawn right, those of wrong labels are even, whatever the model says.
     """
     missed = errors[:, :2].mean(1)
     four = np.concatenate([first[:2], first[:2] - errors[:, :2].mean(0)])
     gap, chance = first[2] - four.mean(), np.var(errors[:, 2] - missed, ddof=1)
     ranks = few * gap**2 / (gap**2 + chance + 1e-12)
-    rate = float(np.clip(four.mean() + ranks * gap, 0, 1))
+    drawn = float(np.clip(ranks * gap, -BELIEVED * own_error, BELIEVED * own_error))
+    rate = float(np.clip(four.mean() + drawn, 0, 1))
     variance = np.var((1 - ranks) * missed + ranks * errors[:, 2], ddof=1)
-    return _Estimate(rate, float(variance), float(np.ptp(four) / 2 + abs(ranks * gap)), float(-ranks * gap))
+    return _Estimate(rate, float(variance), float(np.ptp(four) / 2 + abs(drawn)), -drawn)
 
 
 def _readings(

@@ -32,11 +32,11 @@ def by_class(best: Row | None, rows: Sequence[Row], names: Sequence[str]) -> dic
     judge = next((counts for row, counts in counted if row is best), None)
     if judge is None:
         return None
-    shown = list(range(len(names)))
+    shown, sizes = list(range(len(names))), judge.sum((0, 2)) / len(judge)
     if few := len(names) > MOST_COUNTED:
-        shown = recall(judge).nanmean(0).nan_to_num(torch.inf).argsort(stable=True)[:MOST_COUNTED].tolist()
+        least = recall(judge).nanmean(0).argsort(stable=True).tolist()
+        shown = [k for k in least if sizes[k] > 0][:MOST_COUNTED]
     found = [recall(counts) for _, counts in counted]  # (runs, K) each
-    sizes = judge.sum((0, 2)) / len(judge)
     return {
         "methods": [row.label for row, _ in counted],
         "overall": {name: [_cell(measure(counts)) for _, counts in counted] for name, measure in OVERALL.items()},

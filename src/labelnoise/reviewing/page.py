@@ -67,7 +67,10 @@ def answer(audit: Audit) -> str:
     low, high = (f"{100 * each:.1f}" for each in audit.noise_rate_interval)
     rows = len(labelled(audit))
     if not audit.rate_known:
-        return f"What share of the {rows:,} labels is wrong is not known (between {low} and {high} %)."
+        return (
+            f"What share of the {rows:,} labels is wrong is not known (between {low} and {high} %), "
+            "so that the audit alone drops and changes none."
+        )
     return (
         f"About {100 * audit.noise_rate:.1f} % of the labels are wrong (between {low} and {high} %), "
         f"that is about {audit.noise_rate * rows:,.0f} of {rows:,} rows."
