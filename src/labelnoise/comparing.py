@@ -193,13 +193,10 @@ def _found(methods: tuple[Named, ...]) -> tuple[tuple[Named, ...], dict[str, str
 
 
 def _write_model(store: Store, best: Row | None, display: Display) -> bool:
-    # A pack keeps the model of its best settings alone, so settings that lost a search may have none.
+    # A pack keeps the model of its best settings alone, so settings that lost a search may have none; a full disk too.
     if best is None:
         return False
-    packs = sorted(
-        {run.pack.model for run in best.finished if run.pack.model.exists()}
-    )  # a full disk may have kept none
-    path = file_of(store.folder)
+    packs, path = sorted({run.pack.model for run in best.finished if run.pack.model.exists()}), file_of(store.folder)
     written = join_models(packs, {"name": best.method, "settings": best.settings}, path)
     if not written and path.exists():
         display.warn(
